@@ -1,0 +1,217 @@
+"""`decide(command, state, policy) -> events`: the one place where something comes to have happened. Pure.
+
+A decision is an iterator: the caller folds each event into the state before it asks for the next, so that what comes
+later in a command sees what came before. What thresholds and window sizes decide is written into the events. A command
+that is mistaken is refused with InvalidInput before its first event.
+"""
+
+from collections.abc import Iterator
+from functools import singledispatch
+
+import msgspec
+
+from events.commands import (
+    Command,
+    Correct,
+    EndConversation,
+    Enrich,
+    EpisodeWork,
+    Forget,
+    RecordRecall,
+    RecordTurn,
+    ReportFailure,
+    TurnWork,
+)
+from events.envelope import NewEvent
+from events.errors import InvalidInput
+from events.fact_slots import decide_candidates, decide_correction
+from events.policy import Policy
+from events.session_state import closed, closings
+from events.state import PendingTurn, State
+from events.topic_state import decide_topic
+from events.vocabulary import (
+    ConversationEnded,
+    EnrichmentFailed,
+    EpisodeSummarised,
+    MemoryForgotten,
+    Payload,
+    TurnEmbedded,
+    TurnRecorded,
+    TurnsEnriched,
+)
+
+MAX_TURN_BYTES = 1 << 20
+MAX_META_BYTES = 1 << 16
+MAX_NAME_BYTES = 256
+
+
+@singledispatch
+def decide(command: Command, state: State, policy: Policy) -> Iterator[NewEvent]:
+    """The events that a command causes in a state, under a policy."""
+    raise TypeError(f"no decision for {type(command).__name__}")
+
+
+def asked(command: Command) -> tuple[Payload, int | None] | None:
+    """The command's own first event as far as its body goes, to compare a repeat with; None: repeats are not compared."""
+    match command:
+        case RecordTurn():
+            return _turn(command, 0), command.occurred_at
+        case EndConversation():
+            return ConversationEnded(conversation=command.conversation, note=command.note), command.occurred_at
+        case Forget():
+            return MemoryForgotten(text=command.text, facts=(), turns=()), None
+        case _:
+            return None
+
+
+@decide.register
+def _(command: RecordTurn, state: State, policy: Policy) -> Iterator[NewEvent]:
+    check_turn(command)
+    before = state.conversations.get(command.conversation)
+    yield NewEvent(_turn(command, 1 if before is None else before.turns + 1), occurred_at=command.occurred_at)
+    yield from closings(command.conversation, state.conversations[command.conversation].open, state.seq + 1, policy.session)
+
+
+def _turn(command: RecordTurn, turn: int) -> TurnRecorded:
+    return TurnRecorded(
+        turn_id=command.turn_id,
+        conversation=command.conversation,
+        turn=turn,
+        role=command.role,
+        content=command.content,
+        speaker=command.speaker,
+        channel=command.channel,
+        agent=command.agent,
+        importance=command.importance,
+        meta=command.meta,
+    )
+
+
+def check_turn(command: RecordTurn) -> None:
+    """Raises InvalidInput for a turn that cannot be kept."""
+    if command.role not in ("user", "assistant", "system", "tool"):
+        raise InvalidInput(f"role {command.role!r} is not one of user, assistant, system, tool")
+    if not command.content.strip():
+        raise InvalidInput("a turn needs some content; this one is empty")
+    size = _bytes(command.content, "content")
+    if size > MAX_TURN_BYTES:
+        raise InvalidInput(f"a turn has at most {MAX_TURN_BYTES:,} bytes; this one has {size:,}. Split it, or keep a reference to it")
+    for name in ("turn_id", "conversation", "speaker", "channel", "agent"):
+        _check_name(getattr(command, name), name)
+    if command.importance is not None and not 0 <= command.importance <= 1:
+        raise InvalidInput(f"importance is 0 to 1, not {command.importance}")
+    if command.meta is not None and len(_json(command.meta)) > MAX_META_BYTES:
+        raise InvalidInput(f"meta has at most {MAX_META_BYTES:,} bytes as JSON")
+
+
+def _bytes(text: str, what: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} holds a lone surrogate (half of a character) at {error.start}; it is not valid text") from error
+
+
+def _check_name(value: str | None, what: str) -> None:
+    if value is not None and not 1 <= _bytes(value, what) <= MAX_NAME_BYTES:
+        raise InvalidInput(f"{what} has 1 to {MAX_NAME_BYTES} bytes")
+
+
+def _json(meta: object) -> bytes:
+    try:
+        return msgspec.json.encode(meta)
+    except (TypeError, UnicodeEncodeError, msgspec.MsgspecError) as error:
+        raise InvalidInput(f"meta must be a JSON object: {error}") from error
+
+
+@decide.register
+def _(command: EndConversation, state: State, policy: Policy) -> Iterator[NewEvent]:
+    conversation = state.conversations.get(command.conversation)
+    if conversation is None:
+        known = ", ".join(sorted(state.conversations)[:10]) or "none yet"
+        raise InvalidInput(f"no conversation {command.conversation!r}; there are: {known}")
+    yield NewEvent(ConversationEnded(conversation=command.conversation, note=command.note), occurred_at=command.occurred_at)
+    if conversation.open:
+        yield closed(command.conversation, conversation.open, state.seq + 1)
+
+
+@decide.register
+def _(command: Forget, state: State, policy: Policy) -> Iterator[NewEvent]:
+    if not command.text.strip():
+        raise InvalidInput("say what to forget; an empty text names nothing")
+    data = MemoryForgotten(text=command.text, facts=command.facts, turns=command.turns, episodes=command.episodes)
+    yield NewEvent(data, sources=command.turns)
+
+
+@decide.register
+def _(command: Correct, state: State, policy: Policy) -> Iterator[NewEvent]:
+    yield from decide_correction(state.facts, command.fact, command.value, next_seq=state.seq + 1)
+
+
+@decide.register
+def _(command: RecordRecall, state: State, policy: Policy) -> Iterator[NewEvent]:
+    yield NewEvent(command.served)
+
+
+@decide.register
+def _(command: ReportFailure, state: State, policy: Policy) -> Iterator[NewEvent]:
+    if command.start == state.enriched_upto + 1:
+        yield NewEvent(
+            EnrichmentFailed(start=command.start, upto=command.upto, stage=command.stage, error=command.error, attempt=command.attempt)
+        )
+
+
+@decide.register
+def _(command: Enrich, state: State, policy: Policy) -> Iterator[NewEvent]:
+    """Taken once and in order: work that does not begin where the last ended is dropped (no events)."""
+    if command.start != state.enriched_upto + 1:
+        return
+    for work in command.turns:
+        turn = state.pending.get(work.seq)
+        if turn is not None and not state.facts.is_withdrawn(work.seq):
+            yield from _turn_enriched(work, turn, state, policy)
+    for episode in command.episodes:
+        yield from _summarised(episode, command.basis_seq, state)
+    yield NewEvent(TurnsEnriched(start=command.start, upto=command.upto, basis_seq=command.basis_seq))
+
+
+def _turn_enriched(work: TurnWork, turn: PendingTurn, state: State, policy: Policy) -> Iterator[NewEvent]:
+    if work.vector is not None:
+        embedded = TurnEmbedded(turn_seq=work.seq, model=work.model, kinds=work.kinds)
+        yield NewEvent(embedded, occurred_at=turn.happened_at, sources=(work.seq,), vector=work.vector)
+    if policy.topics.enabled:
+        yield from decide_topic(
+            state.topics,
+            turn_seq=work.seq,
+            role=turn.role,
+            title=turn.content,
+            importance=turn.importance,
+            vector=None if work.vector is None else work.vector[0],
+            happened_at=turn.happened_at,
+            next_seq=state.seq + 1,
+            rules=policy.topics,
+        )
+    yield from decide_candidates(
+        state.facts,
+        work.candidates,
+        turn_seq=work.seq,
+        happened_at=turn.happened_at,
+        next_seq=state.seq + 1,
+        rules=policy.facts,
+        extractor=work.extractor,
+    )
+
+
+def _summarised(work: EpisodeWork, basis_seq: int, state: State) -> Iterator[NewEvent]:
+    """A summary of what has since been withdrawn is dropped; the episode stays due and is summarised again."""
+    turns = state.unsummarised.get(work.episode)
+    if turns is None or state.forgotten_at > basis_seq:
+        return
+    data = EpisodeSummarised(
+        episode=work.episode,
+        title=work.title,
+        summary=work.summary,
+        topics=work.topics,
+        model=work.model,
+        generation_ms=work.generation_ms,
+    )
+    yield NewEvent(data, sources=turns, vector=work.vector)

@@ -1,0 +1,1 @@
+"""Event-sourced, actor-based long-term memory for LLM agents."""
