@@ -72,6 +72,12 @@ class Enrich(Command, frozen=True, kw_only=True):
     episodes: tuple[EpisodeWork, ...] = ()
 
 
+class EnrichLatest(Command, frozen=True, kw_only=True):
+    """The work of the turn before it in the same batch, whose seq its sender cannot know yet: for backfills."""
+
+    work: TurnWork
+
+
 class ReportFailure(Command, frozen=True, kw_only=True):
     """Background work from `start` to `upto` could not be done."""
 

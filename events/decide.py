@@ -16,6 +16,7 @@ from events.commands import (
     EndConversation,
     Enrich,
     EpisodeWork,
+    EnrichLatest,
     Forget,
     RecordRecall,
     RecordTurn,
@@ -51,15 +52,15 @@ def decide(command: Command, state: State, policy: Policy) -> Iterator[NewEvent]
     raise TypeError(f"no decision for {type(command).__name__}")
 
 
-def asked(command: Command) -> tuple[Payload, int | None] | None:
+def asked(command: Command) -> Payload | None:
     """The command's own first event as far as its body goes, to compare a repeat with; None: repeats are not compared."""
     match command:
         case RecordTurn():
-            return _turn(command, 0), command.occurred_at
+            return _turn(command, 0)
         case EndConversation():
-            return ConversationEnded(conversation=command.conversation, note=command.note), command.occurred_at
+            return ConversationEnded(conversation=command.conversation, note=command.note)
         case Forget():
-            return MemoryForgotten(text=command.text, facts=(), turns=()), None
+            return MemoryForgotten(text=command.text, facts=(), turns=())
         case _:
             return None
 
@@ -172,6 +173,17 @@ def _(command: Enrich, state: State, policy: Policy) -> Iterator[NewEvent]:
     for episode in command.episodes:
         yield from _summarised(episode, command.basis_seq, state)
     yield NewEvent(TurnsEnriched(start=command.start, upto=command.upto, basis_seq=command.basis_seq))
+
+
+@decide.register
+def _(command: EnrichLatest, state: State, policy: Policy) -> Iterator[NewEvent]:
+    """The work of the one turn that is due, sent in one batch with the turn itself."""
+    if len(state.pending) != 1:
+        return
+    start, basis_seq = state.enriched_upto + 1, state.seq
+    (seq, turn), *_ = state.pending.items()
+    yield from _turn_enriched(msgspec.structs.replace(command.work, seq=seq), turn, state, policy)
+    yield NewEvent(TurnsEnriched(start=start, upto=basis_seq, basis_seq=basis_seq))
 
 
 def _turn_enriched(work: TurnWork, turn: PendingTurn, state: State, policy: Policy) -> Iterator[NewEvent]:

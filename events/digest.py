@@ -34,7 +34,7 @@ def _vector(vector: Vectors | None) -> bytes:
     if vector is None:
         return _field(None)
     rows, dimension = vector.shape
-    return _field(struct.pack("<qq", rows, dimension) + vector.astype("<i2", copy=False).tobytes())
+    return _field(struct.pack("<qq", rows, dimension if rows else 0) + vector.astype("<i2", copy=False).tobytes())
 
 
 def genesis(stream: StreamId) -> bytes:

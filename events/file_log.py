@@ -13,13 +13,13 @@ import msgspec
 
 from events import ambient, commit_file
 from events.digest import genesis
-from events.errors import Erased, OutcomeUnknown, StoreDamaged, StoreFull
+from events.errors import Erased, OutcomeUnknown, StoreDamaged, StoreNotHere
 from events.files import Files
 from events.ids import StreamId, decode_id
 from events.log import Handle, Lost, Reading, Salt, Tail
 from events.plan import Floor, Gap, Listing, Plan, file_name, plan
 from events.row import Row, Stamped, chain, contiguous
-from events.store import Store
+from events.store import NAME, Store
 
 _TRIES = 5
 _BACK_OFF_SECONDS = 0.02
@@ -39,10 +39,10 @@ class FileLog:
     # -- which streams there are
 
     def streams(self) -> list[StreamId]:
-        """All streams, in order."""
-        return sorted(
-            StreamId(space, user) for space, folder in self._named(self.store.log, "space=") for user, _ in self._named(folder, "user=")
-        )
+        """All streams that hold anything, in order."""
+        spaces = self._named(self.store.log, "space=")
+        found = (StreamId(space, user) for space, folder in spaces for user, _ in self._named(folder, "user="))
+        return sorted(stream for stream in found if self.exists(stream))
 
     def _named(self, folder: Path, prefix: str) -> list[tuple[str, Path]]:
         names = [name for name in self.files.names(folder) if name.startswith(prefix)]
@@ -78,8 +78,9 @@ class FileLog:
         listing = self.listing(folder)
         start, before = self._beginning(stream, listing.floor, after)
         planned = plan(listing, start, self.store.description.windows)
-        rows, tail = self._rows(folder, planned, before, vectors)
-        return Reading(start, rows, tail, planned.strays)
+        used: set[str] = set()
+        rows, tail = self._rows(folder, planned, before, vectors, used)
+        return Reading(start, rows, tail, planned.strays + planned.off_chain(used))
 
     def listing(self, folder: Path) -> Listing:
         """What stands in a stream's folder: in this order, because sealed first would show holes and doubles."""
@@ -105,7 +106,7 @@ class FileLog:
             return after.seq + 1, after
         return 1, Tail(0, genesis(stream))
 
-    def _rows(self, folder: Path, planned: Plan, before: Tail, vectors: bool) -> tuple[list[Row], Tail]:
+    def _rows(self, folder: Path, planned: Plan, before: Tail, vectors: bool, used: set[str]) -> tuple[list[Row], Tail]:
         rows: list[Row] = []
         tail = before
         while (name := planned.next(tail.seq + 1)) is not None:
@@ -113,6 +114,7 @@ class FileLog:
             broken = contiguous(fresh, tail.seq, tail.digest) if fresh else f"it does not hold event {tail.seq + 1}"
             if broken:
                 raise Gap(name, broken)
+            used.add(name)
             rows += fresh
             tail = Tail(fresh[-1].seq, fresh[-1].digest, fresh[-1].recorded_at)
         return rows, tail
@@ -125,12 +127,20 @@ class FileLog:
     def open(self, stream: StreamId) -> tuple[Handle, Reading]:
         """OPEN: read, then fsync, so that a repeat is never acknowledged before the first is durable."""
         folder = self.folder(stream)
+        if not self.files.exists(self.store.path / NAME):
+            raise StoreNotHere(f"no store at {self.store.path} on this machine any more")
         self.files.make_folder(folder)
         reading = self.read(stream)
-        for path in (folder / "sealed", folder, folder.parent, self.store.log):
+        try:
+            self._make_durable(folder)
+        except OSError as error:
+            raise OutcomeUnknown(f"{folder} may hold commits that are not durable ({error}); repeat with the same id") from error
+        return Handle(stream, reading.tail), reading
+
+    def _make_durable(self, folder: Path) -> None:
+        for path in (folder / "sealed", folder, folder.parent, self.store.log, self.store.path):
             if self.files.exists(path):
                 self.files.fsync_folder(path)
-        return Handle(stream, reading.tail), reading
 
     # -- APPEND
 
@@ -140,26 +150,21 @@ class FileLog:
         rows = chain(handle.stream, handle.tail.seq, handle.tail.digest, stamped, self._salt)
         folder, first = self.folder(handle.stream), handle.tail.seq + 1
         path = folder / file_name(first)
-        self._link(handle, folder, path, rows)
-        self._look_behind(handle, folder, path, rows)
         try:
+            self._link(folder, path, rows)
+            self._look_behind(handle, folder, path, rows)
             self.files.fsync_folder(folder)
         except OSError as error:
             handle.closed = True
-            raise OutcomeUnknown(f"{path} is written but may not be durable ({error}); repeat with the same id") from error
+            raise OutcomeUnknown(f"{path} may be written or not, and durable or not ({error}); repeat with the same id") from error
         handle.tail = Tail(rows[-1].seq, rows[-1].digest, rows[-1].recorded_at)
         return rows
 
-    def _link(self, handle: Handle, folder: Path, path: Path, rows: Sequence[Row]) -> None:
+    def _link(self, folder: Path, path: Path, rows: Sequence[Row]) -> None:
         try:
             won = self.files.link_new(folder, path.name, commit_file.encode(rows))
         except FileNotFoundError as error:
             raise Lost(f"{folder} is gone") from error
-        except StoreFull:
-            raise
-        except OSError as error:
-            handle.closed = True
-            raise OutcomeUnknown(f"{path}: {error}; repeat with the same id") from error
         if not won and not self._holds(path, rows[-1].digest):
             raise Lost(f"{path} is somebody else's")
 

@@ -34,8 +34,12 @@ class Files:
         return path.read_bytes()
 
     def exists(self, path: Path) -> bool:
-        """Whether there is such a file now."""
-        return os.path.lexists(path)
+        """Whether there is such a file now. Any other answer of the file system is an error, never a no."""
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     def make_folder(self, folder: Path) -> None:
         """The folder and its parents, each durable in its own parent."""

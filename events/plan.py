@@ -5,13 +5,14 @@ files; below the floor there is nothing. What is left over is a stray: reported,
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Annotated
 
 import msgspec
 
 from events.store import Windows
 
-_NAME = re.compile(r"(\d{20})\.parquet")
+_NAME = re.compile(r"([0-9]{20})\.parquet")
 
 
 def file_name(seq: int) -> str:
@@ -27,11 +28,11 @@ class Gap(Exception):
         super().__init__(f"{file}: {what}")
 
 
-class Floor(msgspec.Struct, frozen=True):
+class Floor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Below `seq` all is erased; `digest` (hex) is of the event before it. It only rises."""
 
-    seq: int
-    digest: str
+    seq: Annotated[int, msgspec.Meta(ge=1)]
+    digest: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
     @property
     def digest_bytes(self) -> bytes:
@@ -90,9 +91,16 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def strays(self) -> tuple[str, ...]:
-        """Files below the floor, and files that are not the log's."""
+        """Files below the floor, sealed files of no window that counts, and files that are not the log's."""
         floor = self.listing.floor.seq if self.listing.floor else 1
-        return self.listing.foreign + tuple(file_name(first) for first in sorted(self.listing.small) if first < floor)
+        small = [file_name(first) for first in sorted(self.listing.small) if first < floor]
+        lowest = self.windows.start(floor)
+        useless = [window for window in sorted(self.listing.sealed) if window < lowest or self.windows.start(window) != window]
+        return (*self.listing.foreign, *small, *(f"sealed/{file_name(window)}" for window in useless))
+
+    def off_chain(self, used: Collection[str]) -> tuple[str, ...]:
+        """Small files from `start` on that were not among those `used`, though no sealed window beats them."""
+        return tuple(file_name(first) for first in sorted(self._counting) if first >= self.start and file_name(first) not in used)
 
 
 def plan(listing: Listing, start: int, windows: Windows) -> Plan:

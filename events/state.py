@@ -63,7 +63,7 @@ class State:
         if envelope.command_id is None:
             return
         done = self.commands.get(envelope.command_id)
-        first, body = (envelope.seq, fingerprint(envelope.data, envelope.occurred_at)) if done is None else (done.first, done.body)
+        first, body = (envelope.seq, fingerprint(envelope.data)) if done is None else (done.first, done.body)
         self.commands[envelope.command_id] = Done(first, envelope.seq, envelope.recorded_at, body)
         while len(self.commands) > REMEMBERED_COMMANDS:
             oldest, _ = self.commands.popitem(last=False)
@@ -147,16 +147,19 @@ def timestamp(command_id: str) -> int | None:
     return value.int >> 80 if value.version == 7 else None
 
 
-def fingerprint(data: Payload, occurred_at: int | None) -> bytes:
-    """Of what a command asked for, without what was decided about it: equal for a repeat, different for another body."""
-    content = msgspec.json.encode((type(data).__name__, _asked(data), occurred_at))
+def fingerprint(data: Payload) -> bytes:
+    """Of what a command asked for, without what was decided about it: equal for a repeat, different for another body.
+
+    A turn's body is who said what: a repeat with another time is still a repeat.
+    """
+    content = msgspec.json.encode((type(data).__name__, _asked(data)))
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _asked(data: Payload) -> object:
     match data:
         case TurnRecorded():
-            return msgspec.structs.replace(data, turn=0)
+            return data.conversation, data.turn_id, data.role, data.speaker, data.content
         case MemoryForgotten(text=text):
             return text
         case FactCorrected() | ConversationEnded() | Unknown():

@@ -14,7 +14,7 @@ FORMAT = 1
 NAME = "store.json"
 
 
-class Windows(msgspec.Struct, frozen=True):
+class Windows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How seqs are grouped into sealed files: `small` seqs a window up to `until`, then `large`."""
 
     small: int = 64
@@ -27,7 +27,7 @@ class Windows(msgspec.Struct, frozen=True):
         return (seq - 1) // size * size + 1
 
 
-class Description(msgspec.Struct, frozen=True, kw_only=True):
+class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The contents of `store.json`. `secret` keys the hashes that make command ids of ingested lines."""
 
     format: int
@@ -93,8 +93,9 @@ def _folder(path: str | os.PathLike[str]) -> Path:
     folder = Path(path).absolute()
     if "\0" in str(folder):
         raise InvalidInput("a store's path cannot hold a NUL character")
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"{folder} is a file; a store is a folder")
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        raise InvalidInput(f"{there} is a file; a store is a folder")
     return folder
 
 

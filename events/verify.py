@@ -10,7 +10,7 @@ from events.digest import genesis
 from events.errors import StoreDamaged
 from events.file_log import FileLog
 from events.ids import StreamId, decode_id
-from events.plan import Gap, Plan, file_name
+from events.plan import Gap, Plan
 from events.row import Row, contiguous
 
 
@@ -119,10 +119,8 @@ class StreamCheck:
     def _strays(self, plan: Plan) -> None:
         for name in plan.strays:
             self._report(name, None, "not part of the stream; never read")
-        for first in sorted(plan.listing.small):
-            leftover = plan.windows.start(first) in plan.listing.sealed
-            if first >= plan.start and file_name(first) not in self.used and not leftover and not self.problems:
-                self._report(file_name(first), None, "off the chain: another commit stands where it begins")
+        for name in () if self.problems else plan.off_chain(self.used):
+            self._report(name, None, "off the chain: another commit stands where it begins")
 
     def _report(self, name: str, row: int | None, what: str) -> None:
         self.problems.append(Problem(self._relative(self.folder / name), row, what))

@@ -143,7 +143,7 @@ class Draft:
         if done is None:
             return None
         body = asked(command)
-        if body is not None and fingerprint(*body) != done.body:
+        if body is not None and fingerprint(body) != done.body:
             raise InvalidInput(f"id {command.id} was used before for another content (event {done.first} of {self._stream})")
         return Ack(done.last, done.recorded_at, duplicate=True, first=done.first)
 
@@ -188,6 +188,6 @@ def commands_of(events: Iterable[Envelope]) -> dict[str, Done]:
     for event in events:
         if event.command_id is not None:
             known = done.get(event.command_id)
-            first, body = (known.first, known.body) if known else (event.seq, fingerprint(event.data, event.occurred_at))
+            first, body = (known.first, known.body) if known else (event.seq, fingerprint(event.data))
             done[event.command_id] = Done(first, event.seq, event.recorded_at, body)
     return done

@@ -1,0 +1,161 @@
+"""Background work: what a stream's raw turns mean. Stateless; what is due is a number in the log.
+
+Takes the turns that have not been covered, in order; has them embedded as one batch, extracts facts, summarises closed
+episodes, and makes one command of it all. Whatever fails becomes a command that says so; after `ATTEMPTS` the turn goes
+on without that part, and the failures stay in the log as its dead letters. Model calls live here, never in a UserActor.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from events import ambient
+from events.candidates import Candidate
+from events.commands import Command, Enrich, EpisodeWork, ReportFailure, TurnWork
+from events.envelope import Vectors
+from events.errors import MemoryActorsError
+from events.policy import Policy
+from memory_actors import summariser
+from memory_actors.embedder import Embedder
+from memory_actors.extraction import Extractor
+from projections.embedding_text import Line, embedding_texts
+from projections.episodes import EpisodeRow
+from projections.transcript import TurnRow, Vector
+from projections.view import StreamView
+
+BATCH = 64
+ATTEMPTS = 3
+PAST_TURNS = 2
+
+Embedded = tuple[Vectors, tuple[str, ...]]
+
+
+class Enricher:
+    """Makes the next piece of background work of a stream. `embedder` None: no vectors, so no topics."""
+
+    def __init__(self, embedder: Embedder | None, extractor: Extractor, policy: Callable[[str], Policy]) -> None:
+        self._embedder = embedder
+        self._extractor = extractor
+        self._policy = policy
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model, if there is one, has been loaded."""
+        return self._embedder is None or getattr(self._embedder, "loaded", True)
+
+    def next(self, view: StreamView) -> Command | None:
+        """The next command for the stream, or None when nothing is due."""
+        due = _Due(view)
+        if not due:
+            return None
+        turns = due.turns[:BATCH]
+        upto = due.basis_seq if len(due.turns) <= BATCH else turns[-1].seq
+        plain = due.failures >= ATTEMPTS
+        try:
+            works = tuple(self.turn_works(turns, view, plain=plain))
+            return Enrich(
+                id=ambient.new_id(),
+                start=due.start,
+                upto=upto,
+                basis_seq=due.basis_seq,
+                turns=works,
+                episodes=tuple(self.episode_works(view, upto, _fresh(works), plain=plain)),
+            )
+        except MemoryActorsError:
+            raise
+        except Exception as error:
+            if plain:
+                raise
+            return ReportFailure(
+                id=ambient.new_id(), start=due.start, upto=upto, stage="enrich", error=f"{type(error).__name__}: {error}"[:500], attempt=due.failures + 1
+            )
+
+    def turn_works(self, turns: Sequence[TurnRow], view: StreamView, *, plain: bool = False) -> list[TurnWork]:
+        """What each of these turns means, given those before it. `plain`: without the parts that have kept failing."""
+        if plain:
+            return [TurnWork(seq=turn.seq) for turn in turns]
+        pasts = [view.turns.past(turn.seq, PAST_TURNS) for turn in turns]
+        embedded = self.embed(list(zip(turns, pasts, strict=True)))
+        return [self.work(turn, past, found) for turn, past, found in zip(turns, pasts, embedded, strict=True)]
+
+    def work(self, turn: TurnRow, past: Sequence[TurnRow], embedded: Embedded | None) -> TurnWork:
+        """One turn's work, its vectors computed before."""
+        vector, kinds = embedded or (None, ())
+        candidates: tuple[Candidate, ...] = ()
+        if turn.role == "user":
+            previous = past[-1].content if past else None
+            found = self._extractor.extract(turn.content, subject=subject_of(turn), occurred_at=turn.occurred_at, previous=previous)
+            candidates = tuple(found)
+        model = self._embedder.model if self._embedder is not None else ""
+        return TurnWork(seq=turn.seq, candidates=candidates, extractor=self._extractor.name, vector=vector, kinds=kinds, model=model)
+
+    def embed(self, turns: Sequence[tuple[TurnRow, Sequence[TurnRow]]]) -> list[Embedded | None]:
+        """The vectors of turns, each with its past, as one batch."""
+        if self._embedder is None or not turns:
+            return [None] * len(turns)
+        count = self._embedder.count_tokens
+        texts = [embedding_texts(_line(turn), [_line(one) for one in past], count) for turn, past in turns]
+        vectors = self._embedder.embed([text for group in texts for _, text in group])
+        ends = np.cumsum([len(group) for group in texts])
+        return [(vectors[end - len(group) : end], tuple(kind for kind, _ in group)) for group, end in zip(texts, ends, strict=True)]
+
+    def episode_works(self, view: StreamView, upto: int, fresh: Mapping[int, Vector], *, plain: bool = False) -> list[EpisodeWork]:
+        """Summaries of the episodes that have none and were closed by event `upto`. `fresh`: vectors not in the log yet."""
+        if not self._policy(view.stream.space).episodes.enabled:
+            return []
+        return [self._summary(row, view, fresh, plain=plain) for row in due_episodes(view) if int(row.id[1:]) <= upto]
+
+    def _summary(self, row: EpisodeRow, view: StreamView, fresh: Mapping[int, Vector], *, plain: bool) -> EpisodeWork:
+        seq = len(view.recorded_at)
+        turns = [view.turns.get(turn) for turn in row.turns if not view.turns.withdrawn(turn, seq)]
+        vectors = [fresh.get(turn.seq, view.turns.vector(turn.seq)) for turn in turns]
+        summary = summariser.summarise(turns, _matrix(vectors), self._policy(view.stream.space).episodes)
+        vector = None if plain or self._embedder is None else self._embedder.embed([f"{summary.title}\n{summary.text}"])
+        return EpisodeWork(
+            episode=row.id, title=summary.title, summary=summary.text, topics=summary.topics, model=summariser.MODEL, vector=vector
+        )
+
+
+class _Due:
+    """What background work has not covered yet."""
+
+    def __init__(self, view: StreamView) -> None:
+        self.basis_seq = len(view.recorded_at)
+        self.start = view.enriched_upto(self.basis_seq) + 1
+        self.turns = view.turns.after(self.start - 1, self.basis_seq)
+        self.failures = view.failures
+        self._episodes = bool(due_episodes(view))
+
+    def __bool__(self) -> bool:
+        return bool(self.turns) or self._episodes
+
+
+def is_due(view: StreamView) -> bool:
+    """Whether there is anything to do for the stream."""
+    return bool(_Due(view))
+
+
+def due_episodes(view: StreamView) -> list[EpisodeRow]:
+    """Closed episodes without a summary that still have a turn."""
+    seq = len(view.recorded_at)
+    rows = (row for row in view.episodes.view(seq) if not row.summarised_seq)
+    return [row for row in rows if any(not view.turns.withdrawn(turn, seq) for turn in row.turns)]
+
+
+def _fresh(works: Sequence[TurnWork]) -> dict[int, Vector]:
+    return {work.seq: work.vector[0] for work in works if work.vector is not None}
+
+
+def _matrix(vectors: Sequence[Vector | None]) -> Vectors | None:
+    """Vectors [n, d] when all are there and alike."""
+    known = [vector for vector in vectors if vector is not None]
+    return np.stack(known) if len(known) == len(vectors) and len({len(vector) for vector in known}) == 1 else None
+
+
+def subject_of(turn: TurnRow) -> str:
+    """Whose facts a user turn states: the speaker's where one is named, else the stream's user."""
+    return turn.speaker or "user"
+
+
+def _line(turn: TurnRow) -> Line:
+    return Line(turn.speaker or turn.role, turn.content, turn.occurred_at)

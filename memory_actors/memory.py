@@ -1,0 +1,293 @@
+"""The face of the library: a memory, its users, and their pasts.
+
+    with Memory("./memory") as memory:
+        alice = memory.user("alice")
+        alice.record("user", "I moved to Lisbon in March.", id="msg-17")
+        print(alice.context("where shall we eat?", budget=800))
+        alice.as_of("2026-03-01").facts()
+
+A handle reads what it wrote: its reads wait a moment for background work, then say what is pending. A recall through a
+live handle is recorded, without its text; reads of the past record nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from events import ambient
+from events.ambient import Clock, SystemClock
+from events.commands import Correct, EndConversation, Forget, RecordTurn
+from events.envelope import Envelope
+from events.errors import UnknownUser
+from events.file_log import FileLog
+from events.ids import StreamId, stream_id
+from events.policy import Policy
+from events.store import create_store, open_store
+from memory_actors.background import Background
+from memory_actors.context import Context
+from memory_actors.difference import Difference
+from memory_actors.embedder import Embedder, embedder_named
+from memory_actors.enricher import Enricher, is_due
+from memory_actors.extraction import PatternExtractor
+from memory_actors.inputs import TurnLine, identities
+from memory_actors.placement import make_writer
+from memory_actors.reading import Reader, When
+from memory_actors.recall import Filters, Recall
+from memory_actors.settings import Settings
+from memory_actors.times import Naive
+from memory_actors.user_actor import Ack
+from memory_actors.withdrawal import Forgotten, withdrawal
+from memory_actors.writer import Writer, acks
+from projections.episodes import EpisodeRow
+from projections.facts import FactRow
+from projections.topics import TopicRow
+from projections.transcript import ConversationRow, TurnRow
+from projections.view import Views
+
+Time = str | date | datetime
+Served = TypeVar("Served", Recall, Context)
+
+
+class Memory:
+    """A store, opened for reading and writing; made if there is none.
+
+    path    the store's folder
+    ray     None: in this process. "local": actors on a Ray of our own. "auto" or an address: actors on that cluster
+    policy  what is remembered; `embedder`: a model's name or folder, "none", or an object with `embed`
+    naive   what a time without a zone is: "utc", or an "error"
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        ray: str | None = None,
+        space: str | None = None,
+        policy: Policy | None = None,
+        embedder: str | Embedder | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        naive: Naive = "error",
+        create: bool = True,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.space = space or self.settings.space
+        self.policy = policy or Policy()
+        self.clock = clock or SystemClock()
+        self.naive: Naive = naive
+        self.store = (create_store if create else open_store)(path or self.settings.store)
+        self.log = FileLog(self.store)
+        chosen = self.settings.embedder if embedder is None else embedder
+        self.embedder = embedder_named(chosen) if isinstance(chosen, str) else chosen
+        self.views = Views(self.log)
+        self.writer: Writer = make_writer(ray or self.settings.ray, self.store, self.log, self.clock, self._policy, self.settings)
+        self.enricher = Enricher(self.embedder, PatternExtractor(), self._policy)
+        self.background = Background(self.writer, self.log, self.enricher, self.settings)
+
+    def _policy(self, space: str) -> Policy:  # noqa: ARG002 - one policy for all spaces until spaces have their own
+        return self.policy
+
+    def user(self, user: str, *, space: str | None = None, conversation: str = "main") -> User:
+        """A handle on one user. Nothing is read or made until it is used."""
+        return User(self, stream_id(space or self.space, user), conversation)
+
+    def users(self, space: str | None = None) -> list[str]:
+        """The users of a space that have a stream."""
+        return [stream.user for stream in self.log.streams() if stream.space == (space or self.space) and not stream.user.startswith("@")]
+
+    def known(self, stream: StreamId) -> StreamId:
+        """The stream, if it is there. Raises UnknownUser with near matches."""
+        if not self.log.exists(stream):
+            users = self.users(stream.space)
+            raise UnknownUser(stream.user, stream.space, tuple(difflib.get_close_matches(stream.user, users, n=3, cutoff=0.5)))
+        return stream
+
+    def when(self, time: Time | None) -> When:
+        """A moment as callers name it."""
+        return When.parse(time, self.clock.now(), self.naive)
+
+    def close(self, *, finish: bool = True) -> None:
+        """Finish background work, record what was served, let go of actors. What was acknowledged stays in any case."""
+        self.background.close(finish=finish)
+        self.writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close(finish=error is None)
+
+
+class Reads:
+    """What can be read of one user, at the tail or as of a moment. Times: see `memory_actors.times`."""
+
+    def __init__(self, memory: Memory, stream: StreamId, conversation: str | None, when: When) -> None:
+        self._memory = memory
+        self.stream = stream
+        self._conversation = conversation
+        self._when = when
+
+    def _reader(self) -> Reader:
+        memory = self._memory
+        memory.known(self.stream)
+        view = memory.views.get(self.stream)
+        return Reader(view, self._when.basis(view, memory.clock.now()), memory.policy, memory.embedder, memory.clock.now(), memory.naive)
+
+    def facts(self, *, valid_at: Time | None = None, all: bool = False) -> list[FactRow]:  # noqa: A002 - reads as it is said
+        """The facts that count, most important first; with `all`, whatever their status."""
+        return self._reader().facts(valid_at, everything=all)
+
+    def recall(self, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
+        """The `k` turns that the query is about, best first, with facts and episodes. Filters: see `Filters`."""
+        return self._reader().recall(query, k, valid_at, msgspec.convert(filters, Filters))
+
+    def context(self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None) -> Context:
+        """The prompt block, at most `budget` tokens. `str()` of it is the text."""
+        return self._reader().context(query, budget, valid_at, self._conversation)
+
+    def episodes(self) -> list[EpisodeRow]:
+        """Closed episodes, oldest first."""
+        return self._reader().episodes()
+
+    def topics(self, *, all: bool = False) -> list[TopicRow]:  # noqa: A002
+        """Live topics, strongest first; with `all`, forgotten ones too."""
+        return self._reader().topics(everything=all)
+
+    def session(self, conversation: str | None = None) -> tuple[str | None, list[TurnRow]]:
+        """The turns that are still in a conversation's session; of the latest one, if none is named."""
+        return self._reader().session(conversation)
+
+    def conversations(self) -> list[ConversationRow]:
+        """All conversations, in order of their first turns."""
+        return self._reader().conversations()
+
+    def events(self, *, after: int = 0) -> Iterator[Envelope]:
+        """The events beyond `after`, in order."""
+        return self._reader().events(after)
+
+    def why(self, fact: str) -> list[Envelope]:
+        """The events that made a fact what it is, oldest first."""
+        return self._reader().why(fact)
+
+    def diff(self, start: Time, end: Time = "now", *, valid_at: Time | None = None) -> Difference:
+        """What is remembered differently at `end`."""
+        memory = self._memory
+        one, other = (Reads(memory, self.stream, None, memory.when(t))._reader() for t in (start, end))
+        return one.difference(other, valid_at)
+
+
+class User(Reads):
+    """One user, live: reads at the tail, and writes."""
+
+    def __init__(self, memory: Memory, stream: StreamId, conversation: str) -> None:
+        super().__init__(memory, stream, conversation, When())
+
+    def _reader(self) -> Reader:
+        """After what is due for the stream has been done, or for as long as `wait_seconds` says."""
+        reader = super()._reader()
+        if not is_due(reader.view):
+            return reader
+        self._memory.background.wait(self.stream)
+        return super()._reader()
+
+    def as_of(self, time: Time) -> Reads:
+        """The same user as of a moment: the same reads, and no writes."""
+        return Reads(self._memory, self.stream, None, self._memory.when(time))
+
+    def record(
+        self,
+        role: str,
+        content: str,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that callers have for it
+        conversation: str | None = None,
+        occurred_at: datetime | None = None,
+        speaker: str | None = None,
+        channel: str | None = None,
+        agent: str | None = None,
+        importance: float | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> Ack:
+        """Keep one turn; returns when it is durable. The same `id` again is found, not written twice."""
+        line = TurnLine(
+            user=self.stream.user,
+            space=self.stream.space,
+            role=role,  # type: ignore[arg-type]  # decide refuses any other
+            content=content,
+            conversation=conversation or self._conversation or "main",
+            occurred_at=None if occurred_at is None else When.instant(occurred_at),
+            turn_id=id,
+            speaker=speaker,
+            channel=channel,
+            agent=agent,
+            importance=importance,
+            meta=meta,
+            origin="record",
+            line=1,
+        )
+        return self._execute(turn_command(line, self._memory.store.secret))
+
+    def end(self, conversation: str | None = None, note: str | None = None) -> Ack:
+        """Close a conversation's session; what is open becomes an episode."""
+        return self._execute(EndConversation(id=ambient.new_id(), conversation=conversation or self._conversation or "main", note=note))
+
+    def forget(self, text: str) -> Forgotten:
+        """Withdraw the facts that `text` means, and the turns that said so, from now on. The past stays explainable."""
+        self._memory.background.drain(self._memory.known(self.stream))
+        found = withdrawal(self._reader(), text)
+        if found.found:
+            self._execute(Forget(id=ambient.new_id(), text=text, facts=found.fact_ids, turns=found.turn_seqs, episodes=found.episodes))
+        return found
+
+    def correct(self, fact: str, value: str) -> Ack:
+        """Put a fact right: the old value was never so, the new one is."""
+        self._memory.known(self.stream)
+        return self._execute(Correct(id=ambient.new_id(), fact=fact, value=value))
+
+    def recall(self, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
+        """As `Reads.recall`; what was served is recorded, without its text."""
+        return self._served(super().recall(query, k=k, valid_at=valid_at, **filters))
+
+    def context(self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None) -> Context:
+        """As `Reads.context`; what was served is recorded, without its text."""
+        return self._served(super().context(query, budget=budget, valid_at=valid_at))
+
+    def _served(self, served: Served) -> Served:
+        self._memory.background.served(self.stream, served, self._memory.policy.hash, self._conversation)
+        return served
+
+    def _execute(self, command: Any) -> Ack:
+        [ack] = acks(self._memory.writer.execute(self.stream, [command]))
+        self._memory.background.wrote(self.stream)
+        return ack
+
+
+def turn_command(line: TurnLine, secret: bytes) -> RecordTurn:
+    """The command of a turn. With an id of its client's, its command id is the one that an ingested line would get."""
+    if line.turn_id is None:
+        command_id = turn_id = ambient.new_id()
+    else:
+        [identity] = identities([line], secret)
+        command_id, turn_id = identity.command_id, identity.turn_id
+    return RecordTurn(
+        id=command_id,
+        turn_id=turn_id,
+        role=line.role,
+        content=line.content,
+        conversation=line.conversation,
+        speaker=line.speaker,
+        channel=line.channel,
+        agent=line.agent,
+        importance=line.importance,
+        meta=line.meta,
+        occurred_at=line.occurred_at,
+    )
+
+
