@@ -101,8 +101,15 @@ def check_turn(command: RecordTurn) -> None:
         _check_name(getattr(command, name), name)
     if command.importance is not None and not 0 <= command.importance <= 1:
         raise InvalidInput(f"importance is 0 to 1, not {command.importance}")
+    if command.meta is not None and not isinstance(command.meta, dict):
+        raise InvalidInput(f"meta must be a JSON object, not {type(command.meta).__name__}")
     if command.meta is not None and len(_json(command.meta)) > MAX_META_BYTES:
         raise InvalidInput(f"meta has at most {MAX_META_BYTES:,} bytes as JSON")
+
+
+def check_command_id(value: str) -> None:
+    """Raises InvalidInput for an id that cannot be kept."""
+    _check_name(value, "id")
 
 
 def _bytes(text: str, what: str) -> int:
@@ -130,6 +137,7 @@ def _(command: EndConversation, state: State, policy: Policy) -> Iterator[NewEve
     if conversation is None:
         known = ", ".join(sorted(state.conversations)[:10]) or "none yet"
         raise InvalidInput(f"no conversation {command.conversation!r}; there are: {known}")
+    _bytes(command.note or "", "note")
     yield NewEvent(ConversationEnded(conversation=command.conversation, note=command.note), occurred_at=command.occurred_at)
     if conversation.open:
         yield closed(command.conversation, conversation.open, state.seq + 1)
@@ -139,12 +147,14 @@ def _(command: EndConversation, state: State, policy: Policy) -> Iterator[NewEve
 def _(command: Forget, state: State, policy: Policy) -> Iterator[NewEvent]:
     if not command.text.strip():
         raise InvalidInput("say what to forget; an empty text names nothing")
+    _bytes(command.text, "text")
     data = MemoryForgotten(text=command.text, facts=command.facts, turns=command.turns, episodes=command.episodes)
     yield NewEvent(data, sources=command.turns)
 
 
 @decide.register
 def _(command: Correct, state: State, policy: Policy) -> Iterator[NewEvent]:
+    _bytes(command.value, "value")
     yield from decide_correction(state.facts, command.fact, command.value, next_seq=state.seq + 1)
 
 

@@ -12,9 +12,7 @@ from events.held_facts import FactSlots, HeldFact
 from events.vocabulary import FactAsserted, FactCorrected, FactRetracted
 
 
-def decide_correction(
-    slots: FactSlots, fact_id: str, value: str, *, next_seq: int, occurred_at: int | None = None
-) -> list[NewEvent]:
+def decide_correction(slots: FactSlots, fact_id: str, value: str, *, next_seq: int, occurred_at: int | None = None) -> list[NewEvent]:
     """The user puts a held fact right: FactCorrected, FactRetracted of the old, FactAsserted of the new.
 
     The new fact is certain (1.0), by extractor "user", holds for the same interval, and cites the FactCorrected.

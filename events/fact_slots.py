@@ -62,9 +62,7 @@ def decide_candidates(
     if slots.is_withdrawn(turn_seq):
         return []
     wanted = _distinct(candidates)
-    deciding = _Deciding(
-        slots, wanted, turn_seq=turn_seq, happened_at=happened_at, next_seq=next_seq, rules=rules, extractor=extractor
-    )
+    deciding = _Deciding(slots, wanted, turn_seq=turn_seq, happened_at=happened_at, next_seq=next_seq, rules=rules, extractor=extractor)
     for candidate in wanted:
         deciding.consider(candidate)
     return deciding.events
@@ -128,7 +126,7 @@ class _Deciding:
         same = [one for one in facts if one.held and one.says(candidate.value)]
         if candidate.valid_to is not None and candidate.valid_to <= self._now:
             self._remember_past(candidate, candidate.valid_to)
-        elif same:
+        elif same and not self._is_earlier(same[0], facts):
             self._repeat(candidate, same[0], facts)
         elif candidate.many:
             self._add(candidate)
@@ -136,6 +134,11 @@ class _Deciding:
             self._land(candidate, [one for one in facts if one.believed])
         else:
             self._replace(candidate, facts)
+
+    def _is_earlier(self, same: HeldFact, facts: Sequence[HeldFact]) -> bool:
+        """Whether this turn is older than the time for which its value is held, so that others may lie between."""
+        others = any(one.believed and one is not same for one in facts)
+        return others and not same.many and self._now < same.start
 
     def _repeat(self, candidate: Candidate, old: HeldFact, facts: Sequence[HeldFact]) -> None:
         """The value is there already: confirm it, promote it, or refuse a weaker repetition."""
@@ -173,8 +176,11 @@ class _Deciding:
         end = min(one.start for one in believed if one.said_at > self._now)
         before = [one for one in believed if one.said_at <= self._now and _reaches(one, start)]
         stronger = [one for one in before if one.confidence > candidate.confidence]
+        known = [one for one in before if one.says(candidate.value)]
         if end <= start:
             self._refuse(candidate, "a later statement covers that time")
+        elif known and candidate.confidence >= known[-1].confidence:
+            self._emit(FactConfirmed(fact=known[-1].id, confidence=candidate.confidence))
         elif stronger and not candidate.changed:
             self._refuse(candidate, f"the slot held {stronger[0].value!r} with higher confidence")
         else:

@@ -94,7 +94,7 @@ class FileLog:
             return msgspec.json.decode(self.files.read(path), type=Floor)
         except FileNotFoundError:
             return None
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise StoreDamaged(f"not a floor: {error}", str(path)) from error
 
     @staticmethod

@@ -1,6 +1,6 @@
 """Is every byte what was written, and does every stream hang together? Reads everything, changes nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -31,12 +31,17 @@ class Verification(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
-def verify(log: FileLog, streams: Iterable[StreamId] | None = None) -> Verification:
-    """Check every file digest, row digest and chain. `streams` can be wrapped to show progress."""
-    problems = list(_foreign_folders(log)) if streams is None else []
-    checked = [StreamCheck(log, stream).run() for stream in (log.streams() if streams is None else streams)]
-    problems += [problem for _, found in checked for problem in found]
-    return Verification(not problems, len(checked), sum(events for events, _ in checked), tuple(problems))
+def verify(log: FileLog, progress: Callable[[], None] = lambda: None) -> Verification:
+    """Check every file digest, row digest and chain. `progress` is called after each stream."""
+    problems = list(_foreign_folders(log))
+    streams = log.streams()
+    events = 0
+    for stream in streams:
+        count, found = StreamCheck(log, stream).run()
+        problems += found
+        events += count
+        progress()
+    return Verification(not problems, len(streams), events, tuple(problems))
 
 
 def _foreign_folders(log: FileLog) -> Iterator[Problem]:
@@ -117,9 +122,10 @@ class StreamCheck:
         return row.damage()
 
     def _strays(self, plan: Plan) -> None:
+        off_chain = () if self.problems else plan.off_chain(self.used)
         for name in plan.strays:
             self._report(name, None, "not part of the stream; never read")
-        for name in () if self.problems else plan.off_chain(self.used):
+        for name in off_chain:
             self._report(name, None, "off the chain: another commit stands where it begins")
 
     def _report(self, name: str, row: int | None, what: str) -> None:

@@ -34,7 +34,7 @@ _EMPTY = frozenset(
 )
 _OTHERS = frozenset(
     "sister brother mother father mom mum dad wife husband son daughter partner boyfriend girlfriend friend boss colleague"
-    " neighbour neighbor uncle aunt cousin grandmother grandfather he she they his her their".split()  # noqa: SIM905
+    " neighbour neighbor uncle aunt cousin grandmother grandfather he she they his her their".split()
 )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date, datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -23,16 +23,16 @@ import msgspec
 
 from events import ambient
 from events.ambient import Clock, SystemClock
-from events.commands import Correct, EndConversation, Forget, RecordTurn
+from events.commands import Correct, EndConversation, RecordTurn
 from events.envelope import Envelope
-from events.errors import UnknownUser
+from events.errors import InvalidInput, UnknownUser
 from events.file_log import FileLog
 from events.ids import StreamId, stream_id
 from events.policy import Policy
 from events.store import create_store, open_store
 from memory_actors.background import Background
 from memory_actors.context import Context
-from memory_actors.difference import Difference
+from memory_actors.difference import Difference, difference
 from memory_actors.embedder import Embedder, embedder_named
 from memory_actors.enricher import Enricher, is_due
 from memory_actors.extraction import PatternExtractor
@@ -40,6 +40,7 @@ from memory_actors.inputs import TurnLine, identities
 from memory_actors.placement import make_writer
 from memory_actors.reading import Reader, When
 from memory_actors.recall import Filters, Recall
+from memory_actors.replay import replayed
 from memory_actors.settings import Settings
 from memory_actors.times import Naive
 from memory_actors.user_actor import Ack
@@ -49,7 +50,7 @@ from projections.episodes import EpisodeRow
 from projections.facts import FactRow
 from projections.topics import TopicRow
 from projections.transcript import ConversationRow, TurnRow
-from projections.view import Views
+from projections.view import StreamView, Views
 
 Time = str | date | datetime
 Served = TypeVar("Served", Recall, Context)
@@ -86,7 +87,8 @@ class Memory:
         self.log = FileLog(self.store)
         chosen = self.settings.embedder if embedder is None else embedder
         self.embedder = embedder_named(chosen) if isinstance(chosen, str) else chosen
-        self.views = Views(self.log)
+        self._views = Views(self.log)
+        self._light = Views(self.log, index=False, vectors=False)
         self.writer: Writer = make_writer(ray or self.settings.ray, self.store, self.log, self.clock, self._policy, self.settings)
         self.enricher = Enricher(self.embedder, PatternExtractor(), self._policy)
         self.background = Background(self.writer, self.log, self.enricher, self.settings)
@@ -100,7 +102,15 @@ class Memory:
 
     def users(self, space: str | None = None) -> list[str]:
         """The users of a space that have a stream."""
-        return [stream.user for stream in self.log.streams() if stream.space == (space or self.space) and not stream.user.startswith("@")]
+        return [stream.user for stream in self.streams(space) if not stream.user.startswith("@")]
+
+    def streams(self, space: str | None = None) -> list[StreamId]:
+        """The streams of a space, its own among them."""
+        return [stream for stream in self.log.streams() if stream.space == (space or self.space)]
+
+    def view(self, stream: StreamId, *, index: bool) -> StreamView:
+        """The stream's projections, caught up with the log; without `index`, whatever is cheapest to make."""
+        return self._views.get(stream) if index or stream in self._views else self._light.get(stream)
 
     def known(self, stream: StreamId) -> StreamId:
         """The stream, if it is there. Raises UnknownUser with near matches."""
@@ -112,6 +122,15 @@ class Memory:
     def when(self, time: Time | None) -> When:
         """A moment as callers name it."""
         return When.parse(time, self.clock.now(), self.naive)
+
+    def instant(self, time: Time) -> int:
+        """A moment as microseconds. Raises InvalidInput for a seq, which means something else in every stream."""
+        moment = self.when(time).moment
+        if moment is None:
+            return self.clock.now()
+        if moment.at is None:
+            raise InvalidInput(f"{time} is a place in one stream; name a time")
+        return moment.at
 
     def close(self, *, finish: bool = True) -> None:
         """Finish background work, record what was served, let go of actors. What was acknowledged stays in any case."""
@@ -134,53 +153,63 @@ class Reads:
         self._conversation = conversation
         self._when = when
 
-    def _reader(self) -> Reader:
+    def reader(self, *, index: bool = False) -> Reader:
+        """All reads at this moment's basis. Without `index` there is no recall, and no context with a query."""
         memory = self._memory
-        memory.known(self.stream)
-        view = memory.views.get(self.stream)
+        view = memory.view(memory.known(self.stream), index=index)
         return Reader(view, self._when.basis(view, memory.clock.now()), memory.policy, memory.embedder, memory.clock.now(), memory.naive)
 
     def facts(self, *, valid_at: Time | None = None, all: bool = False) -> list[FactRow]:  # noqa: A002 - reads as it is said
         """The facts that count, most important first; with `all`, whatever their status."""
-        return self._reader().facts(valid_at, everything=all)
+        return self.reader().facts(valid_at, everything=all)
 
     def recall(self, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
         """The `k` turns that the query is about, best first, with facts and episodes. Filters: see `Filters`."""
-        return self._reader().recall(query, k, valid_at, msgspec.convert(filters, Filters))
+        return self.reader(index=True).recall(query, k, valid_at, msgspec.convert(filters, Filters))
 
-    def context(self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None) -> Context:
+    def context(
+        self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None
+    ) -> Context:
         """The prompt block, at most `budget` tokens. `str()` of it is the text."""
-        return self._reader().context(query, budget, valid_at, self._conversation)
+        return self.reader(index=query is not None).context(query, budget, valid_at, conversation or self._conversation)
 
     def episodes(self) -> list[EpisodeRow]:
         """Closed episodes, oldest first."""
-        return self._reader().episodes()
+        return self.reader().episodes()
 
     def topics(self, *, all: bool = False) -> list[TopicRow]:  # noqa: A002
         """Live topics, strongest first; with `all`, forgotten ones too."""
-        return self._reader().topics(everything=all)
+        return self.reader().topics(everything=all)
 
     def session(self, conversation: str | None = None) -> tuple[str | None, list[TurnRow]]:
         """The turns that are still in a conversation's session; of the latest one, if none is named."""
-        return self._reader().session(conversation)
+        return self.reader().session(conversation)
 
     def conversations(self) -> list[ConversationRow]:
         """All conversations, in order of their first turns."""
-        return self._reader().conversations()
+        return self.reader().conversations()
 
     def events(self, *, after: int = 0) -> Iterator[Envelope]:
         """The events beyond `after`, in order."""
-        return self._reader().events(after)
+        return self.reader().events(after)
 
     def why(self, fact: str) -> list[Envelope]:
         """The events that made a fact what it is, oldest first."""
-        return self._reader().why(fact)
+        return self.reader().why(fact)
 
     def diff(self, start: Time, end: Time = "now", *, valid_at: Time | None = None) -> Difference:
         """What is remembered differently at `end`."""
         memory = self._memory
-        one, other = (Reads(memory, self.stream, None, memory.when(t))._reader() for t in (start, end))
+        one, other = (Reads(memory, self.stream, None, memory.when(t)).reader() for t in (start, end))
         return one.difference(other, valid_at)
+
+    def replay(self, policy: Policy) -> Difference:
+        """What would be remembered under another policy, against what is. The store is not touched."""
+        memory, live = self._memory, self.reader()
+        view = replayed(live.events(), self.stream, policy, PatternExtractor())
+        now = live.basis.now
+        other = Reader(view, view.latest(now), policy, None, now, memory.naive)
+        return difference(f"policy {memory.policy.hash}", live.remembered(), f"policy {policy.hash}", other.remembered())
 
 
 class User(Reads):
@@ -189,16 +218,16 @@ class User(Reads):
     def __init__(self, memory: Memory, stream: StreamId, conversation: str) -> None:
         super().__init__(memory, stream, conversation, When())
 
-    def _reader(self) -> Reader:
+    def reader(self, *, index: bool = False) -> Reader:
         """After what is due for the stream has been done, or for as long as `wait_seconds` says."""
-        reader = super()._reader()
+        reader = super().reader(index=index)
         if not is_due(reader.view):
             return reader
         self._memory.background.wait(self.stream)
-        return super()._reader()
+        return super().reader(index=index)
 
     def as_of(self, time: Time) -> Reads:
-        """The same user as of a moment: the same reads, and no writes."""
+        """The same user as of a moment: the same reads, and nothing is written, not even at "now"."""
         return Reads(self._memory, self.stream, None, self._memory.when(time))
 
     def record(
@@ -208,21 +237,24 @@ class User(Reads):
         *,
         id: str | None = None,  # noqa: A002 - the word that callers have for it
         conversation: str | None = None,
-        occurred_at: datetime | None = None,
+        occurred_at: datetime | int | None = None,
         speaker: str | None = None,
         channel: str | None = None,
         agent: str | None = None,
         importance: float | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Ack:
-        """Keep one turn; returns when it is durable. The same `id` again is found, not written twice."""
+        """Keep one turn; returns when it is durable. The same `id` again is found, not written twice.
+
+        `occurred_at` is an aware datetime or microseconds since the epoch; None: now.
+        """
         line = TurnLine(
             user=self.stream.user,
             space=self.stream.space,
             role=role,  # type: ignore[arg-type]  # decide refuses any other
             content=content,
             conversation=conversation or self._conversation or "main",
-            occurred_at=None if occurred_at is None else When.instant(occurred_at),
+            occurred_at=When.instant(occurred_at) if isinstance(occurred_at, datetime) else occurred_at,
             turn_id=id,
             speaker=speaker,
             channel=channel,
@@ -241,9 +273,9 @@ class User(Reads):
     def forget(self, text: str) -> Forgotten:
         """Withdraw the facts that `text` means, and the turns that said so, from now on. The past stays explainable."""
         self._memory.background.drain(self._memory.known(self.stream))
-        found = withdrawal(self._reader(), text)
+        found = withdrawal(self.reader(), text)
         if found.found:
-            self._execute(Forget(id=ambient.new_id(), text=text, facts=found.fact_ids, turns=found.turn_seqs, episodes=found.episodes))
+            self._execute(found.command(ambient.new_id()))
         return found
 
     def correct(self, fact: str, value: str) -> Ack:
@@ -255,9 +287,11 @@ class User(Reads):
         """As `Reads.recall`; what was served is recorded, without its text."""
         return self._served(super().recall(query, k=k, valid_at=valid_at, **filters))
 
-    def context(self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None) -> Context:
+    def context(
+        self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None
+    ) -> Context:
         """As `Reads.context`; what was served is recorded, without its text."""
-        return self._served(super().context(query, budget=budget, valid_at=valid_at))
+        return self._served(super().context(query, budget=budget, valid_at=valid_at, conversation=conversation))
 
     def _served(self, served: Served) -> Served:
         self._memory.background.served(self.stream, served, self._memory.policy.hash, self._conversation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from events.envelope import Envelope
 from events.errors import InvalidInput
 from events.policy import Policy
+from events.row import Row
 from memory_actors import provenance
 from memory_actors.context import Context, Material, render
 from memory_actors.difference import Difference, Remembered, difference
@@ -51,6 +52,13 @@ class When(msgspec.Struct, frozen=True):
         if self.moment is None:
             return view.latest(now)
         return view.at_seq(self.moment.seq) if self.moment.seq is not None else view.as_of(self.moment.at or 0)
+
+    def cut(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """The rows of a stream that were recorded by the moment."""
+        if self.moment is None:
+            return rows
+        seq, at = self.moment.seq, self.moment.at
+        return [row for row in rows if (row.seq <= seq if seq is not None else row.recorded_at <= (at or 0))]
 
 
 class Reader:

@@ -12,7 +12,7 @@ import msgspec
 
 from events.ambient import Clock
 from events.commands import Command
-from events.decide import asked, decide
+from events.decide import asked, check_command_id, decide
 from events.envelope import Envelope
 from events.errors import Busy, InvalidInput, MemoryActorsError
 from events.ids import StreamId
@@ -134,6 +134,7 @@ class Draft:
     def take(self, command: Command) -> None:
         """Decide a command, or find that it was carried out before."""
         try:
+            check_command_id(command.id)
             self.replies.append(self._repeat(command) or self._decided(command))
         except InvalidInput as error:
             self.replies.append(error)

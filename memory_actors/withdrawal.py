@@ -6,6 +6,7 @@ it a second later. The episodes that hold these turns lose their summaries, and 
 
 import msgspec
 
+from events.commands import Forget
 from events.errors import InvalidInput
 from memory_actors.forgetting import match_facts
 from memory_actors.reading import Reader
@@ -38,6 +39,10 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     def turn_seqs(self) -> tuple[int, ...]:
         """Their seqs."""
         return tuple(turn.seq for turn in self.turns)
+
+    def command(self, command_id: str) -> Forget:
+        """The command that withdraws it."""
+        return Forget(id=command_id, text=self.text, facts=self.fact_ids, turns=self.turn_seqs, episodes=self.episodes)
 
 
 def withdrawal(reader: Reader, text: str) -> Forgotten:

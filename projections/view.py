@@ -140,6 +140,10 @@ class Views:
             self._views.popitem(last=False)
         return view.catch_up(self._log)
 
+    def __contains__(self, stream: StreamId) -> bool:
+        """Whether the stream's view is held."""
+        return stream in self._views
+
     def drop(self, stream: StreamId) -> None:
         """Let a view go."""
         self._views.pop(stream, None)

@@ -1,0 +1,51 @@
+"""A store as it was at a moment: the same rows, the same chain, only fewer of them."""
+
+from pathlib import Path
+
+import msgspec
+
+from events import commit_file
+from events.errors import InvalidInput
+from events.file_log import FileLog
+from events.files import Files
+from events.ids import StreamId
+from events.log import MAX_COMMIT_EVENTS
+from events.plan import file_name
+from events.row import Row
+from events.store import NAME, open_store
+
+
+class Copied(msgspec.Struct, frozen=True):
+    """What a copy holds."""
+
+    streams: int
+    events: int
+
+
+def copy(log: FileLog, until: int, destination: Path) -> Copied:
+    """Every event recorded at or before `until` (microseconds), as a store of its own at `destination`, which must not exist."""
+    if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
+        raise InvalidInput(f"{destination} is there already; a copy goes to a new folder")
+    files = Files()
+    files.make_folder(destination / "log")
+    counts = [_stream(log, stream, until, files, destination) for stream in log.streams()]
+    files.link_new(destination, NAME, log.files.read(log.store.path / NAME))
+    files.fsync_folder(destination)
+    open_store(destination, files)
+    return Copied(sum(1 for count in counts if count), sum(counts))
+
+
+def _stream(log: FileLog, stream: StreamId, until: int, files: Files, destination: Path) -> int:
+    rows = [row for row in log.read(stream).rows if row.recorded_at <= until]
+    if not rows:
+        return 0
+    folder = destination / "log" / stream.folder
+    files.make_folder(folder)
+    for start in range(0, len(rows), MAX_COMMIT_EVENTS):
+        _commit(files, folder, rows[start : start + MAX_COMMIT_EVENTS])
+    files.fsync_folder(folder)
+    return len(rows)
+
+
+def _commit(files: Files, folder: Path, rows: list[Row]) -> None:
+    files.link_new(folder, file_name(rows[0].seq), commit_file.encode(rows))

@@ -1,0 +1,94 @@
+"""Answers for people: tables and short lines on stdout; progress on stderr. Numbers and times as they are in the JSON."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from memory_actors.context import day
+from memory_actors.times import show as show_time
+
+
+def console(*, error: bool = False) -> Console:
+    """Where to print; made anew, because tests and pipes replace the streams."""
+    return Console(stderr=error, highlight=False, soft_wrap=not sys.stdout.isatty(), emoji=False)
+
+
+def as_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def as_lines(values: Iterable[Any]) -> None:
+    """One JSON object a line on stdout."""
+    for value in values:
+        sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer a terminal: control characters shown as they are named, markup escaped."""
+    return escape("".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text))
+
+
+def line(text: str) -> None:
+    """One line."""
+    console().print(text)
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[Any]], empty: str) -> None:
+    """A table, or a sentence where there are no rows."""
+    rows = list(rows)
+    if not rows:
+        line(empty)
+        return
+    built = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        built.add_column(title, overflow="fold", justify="right" if title in RIGHT else "left")
+    for row in rows:
+        built.add_row(*(printable(str(value)) for value in row))
+    console().print(built)
+
+
+RIGHT = ("score", "seq", "turns", "messages", "accesses", "confidence", "events", "priority")
+
+
+def date(micros: int | None) -> str:
+    """A day, or nothing."""
+    return "" if micros is None else day(micros)
+
+
+def short(text: str, limit: int = 100) -> str:
+    """The beginning of a text, on one line."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def basis(found: Any) -> None:
+    """Which moment the answer is about."""
+    final = "" if found.final else ", the latest"
+    console().print(f"[dim]as of event {found.seq}{final}, {show_time(found.now)}[/dim]")
+
+
+@contextmanager
+def progress(totals: dict[str, int], *, quiet: bool) -> Iterator[Any]:
+    """Bars on stderr, one a phase, with rate and time left; yields `(phase, count) -> None`."""
+    columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=console(error=True), disable=quiet, transient=False) as bars:
+        tasks = {name: bars.add_task(name, total=total) for name, total in totals.items()}
+        yield lambda phase, count: bars.advance(tasks[phase], count) if phase in tasks else None
+
+
+class Rate(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        """The speed, once there is one."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")

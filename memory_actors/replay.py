@@ -1,0 +1,103 @@
+"""The same observations under another policy: what would have been remembered instead. The store is not touched.
+
+What was said and what the user asked (turns, ends of conversations, what was forgotten) is decided anew in a log in
+memory; vectors are those that were recorded, so no model is called.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from events.commands import Command, EndConversation, EnrichLatest, RecordTurn
+from events.envelope import Envelope
+from events.ids import StreamId
+from events.memory_log import MemoryLog
+from events.policy import Policy
+from events.vocabulary import ConversationEnded, MemoryForgotten, TurnEmbedded, TurnRecorded
+from memory_actors.enricher import Embedded, Enricher
+from memory_actors.extraction import Extractor
+from memory_actors.reading import Reader
+from memory_actors.user_actor import UserActor
+from memory_actors.withdrawal import withdrawal
+from memory_actors.writer import acks
+from projections.view import StreamView
+
+
+class RecordedClock:
+    """A clock that stands at the event being replayed."""
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    def now(self) -> int:
+        """The recorded time."""
+        return self.at
+
+
+class RecordedVectors:
+    """The vectors of the log, in place of a model."""
+
+    def __init__(self, events: Iterable[Envelope]) -> None:
+        self.model = "recorded"
+        self._turns: dict[int, Embedded] = {}
+        for event in events:
+            if isinstance(event.data, TurnEmbedded) and event.vector is not None:
+                self._turns[event.data.turn_seq] = event.vector, event.data.kinds
+                self.model = event.data.model
+
+    def of(self, seq: int) -> Embedded | None:
+        """The vectors of turn `seq`."""
+        return self._turns.get(seq)
+
+
+class Replay:
+    """One stream, folded again."""
+
+    def __init__(self, stream: StreamId, policy: Policy, extractor: Extractor, events: Sequence[Envelope]) -> None:
+        self._stream, self._policy, self._extractor = stream, policy, extractor
+        self._events = events
+        self._vectors = RecordedVectors(events)
+        self._log, self._clock = MemoryLog(), RecordedClock()
+        self._actor = UserActor(self._log, self._clock, lambda _: policy)
+        self._enricher = Enricher(None, extractor, lambda _: policy)
+        self._view = StreamView(stream)
+
+    def run(self) -> StreamView:
+        """The view of the stream as it would be."""
+        for event in self._events:
+            self._clock.at = event.recorded_at
+            match event.data:
+                case TurnRecorded() as data:
+                    self._turn(event, data)
+                case ConversationEnded() as data:
+                    self._do(EndConversation(id=f"end-{event.seq}", conversation=data.conversation, note=data.note))
+                case MemoryForgotten(text=text):
+                    self._forget(text, event.seq)
+                case _:
+                    pass
+        return self._view.catch_up(self._log)
+
+    def _do(self, *commands: Command) -> None:
+        acks(self._actor.execute(self._stream, commands))
+        while (due := self._enricher.next(self._view.catch_up(self._log))) is not None:
+            acks(self._actor.execute(self._stream, [due]))
+
+    def _turn(self, event: Envelope, data: TurnRecorded) -> None:
+        fields: dict[str, Any] = {name: getattr(data, name) for name in data.__struct_fields__ if name != "turn"}
+        record = RecordTurn(id=event.command_id or f"turn-{event.seq}", occurred_at=event.occurred_at, **fields)
+        acks(self._actor.execute(self._stream, [record]))
+        view = self._view.catch_up(self._log)
+        turn = view.turns.after(0, len(view.recorded_at))[-1]
+        work = self._enricher.work(turn, view.turns.past(turn.seq, 2), self._vectors.of(event.seq))
+        self._do(EnrichLatest(id=f"enrich-{event.seq}", work=msgspec.structs.replace(work, model=self._vectors.model)))
+
+    def _forget(self, text: str, seq: int) -> None:
+        view = self._view.catch_up(self._log)
+        found = withdrawal(Reader(view, view.latest(self._clock.at), self._policy, None, self._clock.at), text)
+        self._do(found.command(f"forget-{seq}"))
+
+
+def replayed(events: Iterator[Envelope], stream: StreamId, policy: Policy, extractor: Extractor) -> StreamView:
+    """The view that these events' observations give under `policy`."""
+    return Replay(stream, policy, extractor, list(events)).run()

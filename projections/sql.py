@@ -1,0 +1,75 @@
+"""SELECT over the log: DuckDB, in memory, with a copy of what it may see and nothing else.
+
+The question may come from anybody, a model included: the database has no file access, its settings are locked, and only
+one statement is run. Private salts and vectors are not shown.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from events.errors import InvalidInput
+from events.row import Row
+
+MEMORY_LIMIT = "2GB"
+THREADS = 2
+_TIME = pa.timestamp("us", tz="UTC")
+_SCHEMA = pa.schema(
+    [
+        ("space", pa.string()),
+        ("user", pa.string()),
+        ("seq", pa.int64()),
+        ("type", pa.string()),
+        ("schema_version", pa.int32()),
+        ("recorded_at", _TIME),
+        ("imported_at", _TIME),
+        ("occurred_at", _TIME),
+        ("command_id", pa.string()),
+        ("sources", pa.list_(pa.int64())),
+        ("payload", pa.string()),
+    ]
+)
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """The answer of a query."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def select(query: str, rows: Iterable[Row]) -> Rows:
+    """Run one SELECT over the relation `events`. Raises InvalidInput with what DuckDB says."""
+    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT, "threads": THREADS}) as connection:
+        _load(connection, list(rows))
+        connection.execute("SET TimeZone='UTC'; SET enable_external_access=false; SET lock_configuration=true")
+        return _run(connection, query)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> None:
+    connection.register("arrived", _table(rows))
+    connection.execute("CREATE TABLE events AS SELECT * REPLACE (payload::JSON AS payload) FROM arrived ORDER BY space, \"user\", seq")
+    connection.unregister("arrived")
+
+
+def _run(connection: duckdb.DuckDBPyConnection, query: str) -> Rows:
+    try:
+        statements = connection.extract_statements(query)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise InvalidInput("one SELECT at a time: nothing here can be changed. The relation is `events`")
+        found = connection.execute(statements[0])
+        columns = tuple(column[0] for column in found.description or ())
+        return Rows(columns, tuple(found.fetchall()))
+    except duckdb.Error as error:
+        raise InvalidInput(f"sql: {error}") from error
+
+
+def _table(rows: Sequence[Row]) -> pa.Table:
+    plain = [field.name for field in _SCHEMA if field.name not in ("sources", "payload")]
+    columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in plain}
+    columns["sources"] = [[source.seq for source in row.sources if not source.user] for row in rows]
+    columns["payload"] = [None if row.payload is None else row.payload.decode() for row in rows]
+    return pa.table({field.name: pa.array(columns[field.name], field.type) for field in _SCHEMA}, schema=_SCHEMA)
