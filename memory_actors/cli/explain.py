@@ -26,10 +26,11 @@ def diff(chosen: Chosen, user: str, start: str, stop: str, valid_at: str | None)
     """What is remembered of USER differently at T2 than at T1."""
     with chosen.memory() as memory:
         found = reads(memory, user, None).diff(start, stop, valid_at=valid_at)
-    show.as_json(answers.difference(found)) if chosen.json else _difference(found)
+    show.as_json(answers.difference(found)) if chosen.json else differences(found)
 
 
-def _difference(found: Difference) -> None:
+def differences(found: Difference) -> None:
+    """A difference as lines with +, - and ~."""
     rows = [("+", row.id, f"{row.key}: {row.value}") for row in found.facts.gained]
     rows += [("-", row.id, f"{row.key}: {row.value}") for row in found.facts.lost]
     rows += [("~", change.after.id, f"{change.after.key}: {change.before.value} → {change.after.value}") for change in found.facts.changed]
@@ -54,11 +55,12 @@ def why(chosen: Chosen, user: str, fact: str, as_of: str | None) -> None:
     if chosen.json:
         show.as_json([answers.event(event) for event in found])
         return
-    cells = [(event.seq, answers.time(event.recorded_at), event.type, _said(answers.event(event)["payload"])) for event in found]
+    cells = [(event.seq, answers.time(event.recorded_at), event.type, said(answers.event(event)["payload"])) for event in found]
     show.table(("seq", "recorded at", "event", "what"), cells, "")
 
 
-def _said(payload: dict[str, Any]) -> str:
+def said(payload: dict[str, Any]) -> str:
+    """What an event says, in a few words."""
     if "content" in payload:
         return f"{payload.get('speaker') or payload['role']}: {show.short(payload['content'], 160)}"
     return ", ".join(f"{name}={value}" for name, value in payload.items() if name in ("fact", "key", "value", "reason", "extractor", "confidence", "text"))
@@ -73,7 +75,7 @@ def replay(chosen: Chosen, user: str, file: Path) -> None:
     policy = read_policy(file)
     with chosen.memory() as memory:
         found = reads(memory, user, None).replay(policy)
-    show.as_json(answers.difference(found)) if chosen.json else _difference(found)
+    show.as_json(answers.difference(found)) if chosen.json else differences(found)
 
 
 def read_policy(file: Path) -> Policy:

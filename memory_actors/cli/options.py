@@ -2,12 +2,15 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from memory_actors.settings import from_environment
+from memory_actors.settings import Settings, from_environment
+
+if TYPE_CHECKING:
+    from memory_actors.memory import Memory
 
 Command = Callable[..., Any]
 
@@ -26,15 +29,17 @@ class Chosen(msgspec.Struct):
         mine = {name: value for name, value in msgspec.structs.asdict(self).items() if value}
         return msgspec.structs.replace(other, **mine)
 
-    def memory(self, *, write: bool = False) -> Any:
-        """The memory that is meant. Only writes make a store that is not there."""
+    def settings(self) -> Settings:
+        """The environment's settings with these choices over them. The command line records no recalls."""
+        chosen = {name: value for name in ("store", "space", "ray", "embedder") if (value := getattr(self, name)) is not None}
+        return msgspec.structs.replace(from_environment(), recalls="never", **chosen)
+
+    def memory(self, *, write: bool = False) -> "Memory":
+        """The memory that is meant. Only writes make a store that is not there, or need Ray."""
         from memory_actors.memory import Memory  # noqa: PLC0415 - `--help` should not wait for it
 
-        settings = msgspec.structs.replace(from_environment(), recalls="never")
-        chosen = {name: value for name in ("store", "space", "embedder") if (value := getattr(self, name)) is not None}
-        settings = msgspec.structs.replace(settings, **chosen)
-        ray = (self.ray or settings.ray) if write else "off"
-        return Memory(settings.store, ray=ray, settings=settings, naive="utc", create=write)
+        settings = self.settings()
+        return Memory(settings.store, ray=settings.ray if write else "off", settings=settings, naive="utc", create=write)
 
 
 _OPTIONS = (

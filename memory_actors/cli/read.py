@@ -111,7 +111,7 @@ def topics(chosen: Chosen, user: str, everything: bool, as_of: str | None) -> No
     if chosen.json:
         show.as_json([answers.topic(row) for row in rows])
         return
-    cells = [(row.id, f"{row.priority:.3f}", f"{row.half_life_days:g} d", row.accesses, row.messages, row.title) for row in rows]
+    cells = [(row.id, f"{row.priority:.3g}", f"{row.half_life_days:g} d", row.accesses, row.messages, row.title) for row in rows]
     show.table(("id", "priority", "half-life", "accesses", "messages", "title"), cells, f"no topics of {user}")
 
 

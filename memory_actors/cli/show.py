@@ -16,9 +16,14 @@ from memory_actors.context import day
 from memory_actors.times import show as show_time
 
 
+WIDTH = 140
+"""Columns where there is no terminal to ask."""
+
+
 def console(*, error: bool = False) -> Console:
     """Where to print; made anew, because tests and pipes replace the streams."""
-    return Console(stderr=error, highlight=False, soft_wrap=not sys.stdout.isatty(), emoji=False)
+    stream = sys.stderr if error else sys.stdout
+    return Console(stderr=error, highlight=False, emoji=False, width=None if stream.isatty() else WIDTH)
 
 
 def as_json(value: Any) -> None:
@@ -39,7 +44,7 @@ def printable(text: str) -> str:
 
 def line(text: str) -> None:
     """One line."""
-    console().print(text)
+    console().print(text, soft_wrap=True)
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[Any]], empty: str) -> None:
