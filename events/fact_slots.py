@@ -130,14 +130,14 @@ class _Deciding:
             self._repeat(candidate, same[0], facts)
         elif candidate.many:
             self._add(candidate)
-        elif any(one.believed and one.said_at > self._now for one in facts):
-            self._land(candidate, [one for one in facts if one.believed])
+        elif any(one.said_at > self._now for one in facts if _counted(one) or one.says(candidate.value)):
+            self._land(candidate, facts)
         else:
             self._replace(candidate, facts)
 
     def _is_earlier(self, same: HeldFact, facts: Sequence[HeldFact]) -> bool:
         """Whether this turn is older than the time for which its value is held, so that others may lie between."""
-        others = any(one.believed and one is not same for one in facts)
+        others = any(_counted(one) and one is not same for one in facts)
         return others and not same.many and self._now < same.start
 
     def _repeat(self, candidate: Candidate, old: HeldFact, facts: Sequence[HeldFact]) -> None:
@@ -170,14 +170,17 @@ class _Deciding:
         turns = promoted.turns if promoted else ()
         self._add(candidate, valid_from=start, supersedes=tuple(one.id for one in replaced), turns=turns)
 
-    def _land(self, candidate: Candidate, believed: Sequence[HeldFact]) -> None:
-        """A statement older than what is believed: it holds from its own time to the start of what came later."""
+    def _land(self, candidate: Candidate, facts: Sequence[HeldFact]) -> None:
+        """A statement older than what is believed: it holds from its own time to the next statement's."""
         start = self._now if candidate.valid_from is None else candidate.valid_from
-        end = min(one.start for one in believed if one.said_at > self._now)
-        before = [one for one in believed if one.said_at <= self._now and _reaches(one, start)]
+        believed = [one for one in facts if _counted(one)]
+        over = [one.valid_to for one in facts if one.valid_to is not None and one.says(candidate.value) and not _counted(one)]
+        following = [_next_after(one, self._now) for one in believed if one.said_at > self._now]
+        end = min([*following, *(instant for instant in over if instant > self._now)], default=None)
+        before = [one for one in believed if one.start <= start and one.said[0] <= self._now and _reaches(one, start)]
         stronger = [one for one in before if one.confidence > candidate.confidence]
         known = [one for one in before if one.says(candidate.value)]
-        if end <= start:
+        if end is not None and end <= start:
             self._refuse(candidate, "a later statement covers that time")
         elif known and candidate.confidence >= known[-1].confidence:
             self._emit(FactConfirmed(fact=known[-1].id, confidence=candidate.confidence))
@@ -186,14 +189,41 @@ class _Deciding:
         else:
             for one in before:
                 self._emit(FactEnded(fact=one.id, valid_to=start, reason="another value held from then on"))
+            for one in before:
+                self._resume(one)
             self._add(candidate, valid_from=start if before else candidate.valid_from, valid_to=end)
+
+    def _resume(self, old: HeldFact) -> None:
+        """The rest of a fact that was said on both sides of a late statement, as a fact of its own."""
+        later = [instant for instant in old.said if instant > self._now]
+        if not later:
+            return
+        rest = FactAsserted(
+            fact=f"f{self._next + len(self.events)}",
+            subject=old.subject,
+            category=old.category,
+            key=old.key,
+            value=old.value,
+            confidence=old.confidence,
+            importance=old.importance,
+            valid_from=later[0],
+            valid_to=old.valid_to,
+            many=old.many,
+            extractor=self._extractor,
+            tags=old.tags,
+        )
+        self._emit(rest, old.turns, happened_at=later[0])
+        for instant in later[1:]:
+            self._emit(FactConfirmed(fact=rest.fact, confidence=old.confidence), old.turns, happened_at=instant)
 
     def _end(self, candidate: Candidate) -> None:
         facts = self._facts(candidate)
         end = self._now if candidate.valid_to is None else candidate.valid_to
-        ending = [one for one in held_values(facts, candidate.value) if one.said_at <= self._now]
+        meant = [one for one in facts if one.says(candidate.value) or not candidate.value.strip()]
+        ending = [one for one in meant if one.said[0] <= self._now and _reaches(one, end)]
         for one in ending:
             self._emit(FactEnded(fact=one.id, valid_to=end, reason=OVER))
+            self._resume(one)
         if candidate.value.strip() and not ending:
             self._remember_past(candidate, self._past_end(candidate, facts))
 
@@ -255,10 +285,11 @@ class _Deciding:
             )
         )
 
-    def _emit(self, data: Payload, turns: tuple[int, ...] = ()) -> None:
+    def _emit(self, data: Payload, turns: tuple[int, ...] = (), *, happened_at: int | None = None) -> None:
         sources = tuple(sorted({*turns, self._turn}))
-        self._fork.fold(data, seq=self._next + len(self.events), happened_at=self._now, turns=sources)
-        self.events.append(NewEvent(data=data, occurred_at=self._now, sources=sources))
+        instant = self._now if happened_at is None else happened_at
+        self._fork.fold(data, seq=self._next + len(self.events), happened_at=instant, turns=sources)
+        self.events.append(NewEvent(data=data, occurred_at=instant, sources=sources))
 
     def _facts(self, candidate: Candidate) -> tuple[HeldFact, ...]:
         return self._fork.of(_slot_of(candidate))
@@ -270,6 +301,17 @@ class _Deciding:
 
 def _slot_of(candidate: Candidate) -> SlotKey:
     return slot_key(candidate.subject, candidate.category, candidate.key)
+
+
+def _counted(fact: HeldFact) -> bool:
+    """Whether it was believed to hold when it was said: what is said to be over says nothing about what came then."""
+    return fact.believed and (fact.valid_to is None or fact.valid_to > fact.said[0])
+
+
+def _next_after(fact: HeldFact, instant: int) -> int:
+    """When a fact that was said after the instant next counts: when it is next said, or began before that."""
+    following = min(one for one in fact.said if one > instant)
+    return following if fact.said[0] <= instant else min(fact.start, following)
 
 
 def _reaches(fact: HeldFact, instant: int) -> bool:

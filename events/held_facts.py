@@ -30,7 +30,7 @@ class HeldFact(msgspec.Struct, frozen=True, kw_only=True):
     """One fact that was asserted and not retracted.
 
     state    active, pending: held; ended, superseded: history
-    said_at  when it was last said: the assertion's or the latest confirmation's time
+    said     when it was said, ascending: by the assertion and by confirmations
     turns    seqs of the turns that said so, ascending
     believed it was active once (a pending fact that was replaced never was)
     """
@@ -47,7 +47,7 @@ class HeldFact(msgspec.Struct, frozen=True, kw_only=True):
     valid_from: int | None
     valid_to: int | None
     seq: int
-    said_at: int
+    said: tuple[int, ...]
     turns: tuple[int, ...]
     tags: tuple[str, ...]
     believed: bool
@@ -63,9 +63,14 @@ class HeldFact(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in ("active", "pending")
 
     @property
+    def said_at(self) -> int:
+        """When it was last said."""
+        return self.said[-1]
+
+    @property
     def start(self) -> int:
-        """From when it counts in the order of its slot: `valid_from`, else when it was last said."""
-        return self.said_at if self.valid_from is None else self.valid_from
+        """From when it counts in the order of its slot: `valid_from`, else when it was first said."""
+        return self.said[0] if self.valid_from is None else self.valid_from
 
     def says(self, value: str) -> bool:
         """Whether it has that value, letter case and outer space aside."""
@@ -162,7 +167,7 @@ class FactSlots:
             valid_from=data.valid_from,
             valid_to=data.valid_to,
             seq=seq,
-            said_at=happened_at,
+            said=(happened_at,),
             turns=tuple(sorted(set(turns))),
             tags=data.tags,
             believed=data.status == "active",
@@ -192,7 +197,7 @@ class FactSlots:
             fact,
             confidence=max(fact.confidence, data.confidence),
             valid_from=fact.valid_from if data.valid_from is None else data.valid_from,
-            said_at=max(fact.said_at, happened_at),
+            said=tuple(sorted({*fact.said, happened_at})),
             turns=tuple(sorted({*fact.turns, *turns})),
         )
 
@@ -202,7 +207,8 @@ class FactSlots:
             return
         kept = fact.state if fact.state == "superseded" else state
         end = valid_to if fact.valid_to is None or state == "ended" else min(fact.valid_to, valid_to)
-        self._facts[fact_id] = msgspec.structs.replace(fact, state=kept, valid_to=end)
+        said = tuple(one for one in fact.said if one < end) or fact.said[:1]
+        self._facts[fact_id] = msgspec.structs.replace(fact, state=kept, valid_to=end, said=said)
 
     def _retract(self, fact_id: str) -> None:
         fact = self._facts.pop(fact_id, None)

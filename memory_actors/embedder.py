@@ -92,6 +92,7 @@ def _load(name: str) -> Any:
         source = str(bundled_model())
         check_weights(bundled_model())
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin while they wait make a busy machine crawl
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - seconds and 500 MB, only when needed

@@ -46,11 +46,11 @@ class Enricher:
     def next(self, view: StreamView) -> Command | None:
         """The next command for the stream, or None when nothing is due."""
         due = _Due(view)
-        if not due:
+        plain = due.failures >= ATTEMPTS
+        if not due or (plain and not due.turns):
             return None
         turns = due.turns[:BATCH]
         upto = due.basis_seq if len(due.turns) <= BATCH else turns[-1].seq
-        plain = due.failures >= ATTEMPTS
         try:
             works = tuple(self.turn_works(turns, view, plain=plain))
             return Enrich(
@@ -59,7 +59,7 @@ class Enricher:
                 upto=upto,
                 basis_seq=due.basis_seq,
                 turns=works,
-                episodes=tuple(self.episode_works(view, upto, _fresh(works), plain=plain)),
+                episodes=() if plain else tuple(self.episode_works(view, upto, _fresh(works))),
             )
         except MemoryActorsError:
             raise
@@ -99,18 +99,18 @@ class Enricher:
         ends = np.cumsum([len(group) for group in texts])
         return [(vectors[end - len(group) : end], tuple(kind for kind, _ in group)) for group, end in zip(texts, ends, strict=True)]
 
-    def episode_works(self, view: StreamView, upto: int, fresh: Mapping[int, Vector], *, plain: bool = False) -> list[EpisodeWork]:
+    def episode_works(self, view: StreamView, upto: int, fresh: Mapping[int, Vector]) -> list[EpisodeWork]:
         """Summaries of the episodes that have none and were closed by event `upto`. `fresh`: vectors not in the log yet."""
         if not self._policy(view.stream.space).episodes.enabled:
             return []
-        return [self._summary(row, view, fresh, plain=plain) for row in due_episodes(view) if int(row.id[1:]) <= upto]
+        return [self._summary(row, view, fresh) for row in due_episodes(view) if int(row.id[1:]) <= upto]
 
-    def _summary(self, row: EpisodeRow, view: StreamView, fresh: Mapping[int, Vector], *, plain: bool) -> EpisodeWork:
+    def _summary(self, row: EpisodeRow, view: StreamView, fresh: Mapping[int, Vector]) -> EpisodeWork:
         seq = len(view.recorded_at)
         turns = [view.turns.get(turn) for turn in row.turns if not view.turns.withdrawn(turn, seq)]
         vectors = [fresh.get(turn.seq, view.turns.vector(turn.seq)) for turn in turns]
         summary = summariser.summarise(turns, _matrix(vectors), self._policy(view.stream.space).episodes)
-        vector = None if plain or self._embedder is None else self._embedder.embed([f"{summary.title}\n{summary.text}"])
+        vector = None if self._embedder is None else self._embedder.embed([f"{summary.title}\n{summary.text}"])
         return EpisodeWork(
             episode=row.id, title=summary.title, summary=summary.text, topics=summary.topics, model=summariser.MODEL, vector=vector
         )

@@ -91,16 +91,15 @@ class Reader:
 
     def recall(self, query: str, k: int | None = None, valid_at: Time | None = None, filters: Filters | None = None) -> Recall:
         """Ranked memories."""
-        check_query(query)
+        return self.ranked(check_query(query), self._vector(query), k, self.valid_at(valid_at), filters)
+
+    def ranked(
+        self, query: str, vector: Vector | None, k: int | None = None, valid_at: int | None = None, filters: Filters | None = None
+    ) -> Recall:
+        """The same for a query whose vector [d] is known."""
+        count = self._policy.recall.k if k is None else k
         return recall(
-            self.view,
-            query,
-            k=self._policy.recall.k if k is None else k,
-            basis=self.basis,
-            policy=self._policy,
-            vector=self._vector(query),
-            valid_at=self.valid_at(valid_at),
-            filters=filters,
+            self.view, query, k=count, basis=self.basis, policy=self._policy, vector=vector, valid_at=valid_at, filters=filters
         )
 
     def _vector(self, query: str) -> Vector | None:

@@ -19,6 +19,7 @@ from projections.transcript import TurnRow
 MODEL = "extractive-1"
 RELEVANCE = 0.7
 SENTENCE_CHARACTERS = 160
+MIN_TOPIC_CHARACTERS = 3
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W\d_][\w'-]{2,}")
 
@@ -80,9 +81,8 @@ def _words(text: str) -> set[str]:
 
 
 def key_topics(contents: Sequence[str], count: int) -> tuple[str, ...]:
-    """The words that most turns share; the first said of equals."""
+    """The words that most turns share; of equals those of the earlier turn, in the order of the alphabet."""
     seen: Counter[str] = Counter()
     for content in contents:
-        found = (word.casefold() for word in _WORD.findall(content[:4000]))
-        seen.update(dict.fromkeys(word for word in found if word not in STOP_WORDS and len(word) > 3))
+        seen.update(sorted(word for word in _words(content[:4000]) if len(word) > MIN_TOPIC_CHARACTERS))
     return tuple(word for word, _ in seen.most_common(count))

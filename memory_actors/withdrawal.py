@@ -50,8 +50,7 @@ def withdrawal(reader: Reader, text: str) -> Forgotten:
     if not text.strip():
         raise InvalidInput("say what to forget; an empty text names nothing")
     view, seq = reader.view, reader.basis.seq
-    facts = match_facts(text, reader.facts(everything=True))
-    facts = [fact for fact in facts if fact.status in ("active", "pending")]
+    facts = match_facts(text, [fact for fact in reader.facts(everything=True) if fact.status in ("active", "pending")])
     sources = {turn for fact in facts for turn in fact.source_seqs}
     wanted = set(terms(text)) - _ASKING
     turns = [

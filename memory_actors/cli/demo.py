@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from events.verify import verify
-from memory_actors import answers, demo as bundled
+from memory_actors import answers
+from memory_actors import demo as bundled
 from memory_actors.cli import show
 from memory_actors.cli.explain import differences, said
 from memory_actors.cli.options import Chosen, common

@@ -15,7 +15,6 @@ from rich.text import Text
 from memory_actors.context import day
 from memory_actors.times import show as show_time
 
-
 WIDTH = 140
 """Columns where there is no terminal to ask."""
 

@@ -1,0 +1,1 @@
+"""How good recall is: metrics, baselines, data with labelled evidence, and the fitting of the ranking's weights."""
