@@ -5,6 +5,7 @@ one statement is run. Private salts and vectors are not shown.
 """
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -51,20 +52,33 @@ def select(query: str, rows: Iterable[Row]) -> Rows:
 
 def _load(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> None:
     connection.register("arrived", _table(rows))
-    connection.execute("CREATE TABLE events AS SELECT * REPLACE (payload::JSON AS payload) FROM arrived ORDER BY space, \"user\", seq")
+    connection.execute('CREATE TABLE events AS SELECT * REPLACE (payload::JSON AS payload) FROM arrived ORDER BY space, "user", seq')
     connection.unregister("arrived")
 
 
 def _run(connection: duckdb.DuckDBPyConnection, query: str) -> Rows:
+    _check_text(query)
     try:
         statements = connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise InvalidInput("one SELECT at a time: nothing here can be changed. The relation is `events`")
-        found = connection.execute(statements[0])
-        columns = tuple(column[0] for column in found.description or ())
-        return Rows(columns, tuple(found.fetchall()))
+        found = connection.execute(statements[0]).to_arrow_table()
     except duckdb.Error as error:
         raise InvalidInput(f"sql: {error}") from error
+    columns = [[_value(value) for value in column.to_pylist()] for column in found.columns]
+    return Rows(tuple(found.column_names), tuple(zip(*columns, strict=True)))
+
+
+def _check_text(query: str) -> None:
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput("the query holds a lone surrogate (half of a character); it is not valid text") from error
+
+
+def _value(value: Any) -> Any:
+    """A value as Python has it. Sums of whole numbers come as decimals without a fraction: they are numbers again."""
+    return int(value) if isinstance(value, Decimal) and value.as_tuple().exponent == 0 else value
 
 
 def _table(rows: Sequence[Row]) -> pa.Table:

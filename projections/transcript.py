@@ -51,23 +51,24 @@ class Transcript:
         self._seqs: list[int] = []
         self._by_conversation: dict[str, list[int]] = {}
         self._closed: dict[str, list[tuple[int, int]]] = {}
-        self._ended: dict[str, int] = {}
+        self._ended: dict[str, list[int]] = {}
         self._withdrawn: dict[int, int] = {}
         self._vectors: dict[int, Vector] = {}
-        self._embedded_from = NEVER
+        self._embedded_from, self._model = NEVER, ""
 
     def apply(self, envelope: Envelope) -> None:
         """Fold one event."""
         match envelope.data:
             case TurnRecorded() as data:
                 self._add(envelope, data)
-            case TurnEmbedded(turn_seq=turn) if envelope.vector is not None and len(envelope.vector):
+            case TurnEmbedded(turn_seq=turn, model=model) if envelope.vector is not None and len(envelope.vector):
                 self._vectors[turn] = envelope.vector[0]
-                self._embedded_from = min(self._embedded_from, envelope.seq)
+                if self._embedded_from == NEVER:
+                    self._embedded_from, self._model = envelope.seq, model
             case EpisodeClosed() as data:
                 self._closed.setdefault(data.conversation, []).append((envelope.seq, data.turn_end))
             case ConversationEnded(conversation=conversation):
-                self._ended[conversation] = envelope.seq
+                self._ended.setdefault(conversation, []).append(envelope.seq)
             case MemoryForgotten(turns=turns):
                 for turn in turns:
                     self._withdrawn.setdefault(turn, envelope.seq)
@@ -98,9 +99,9 @@ class Transcript:
         """The recorded vector [d] of the turn alone (its first piece), if it has one."""
         return self._vectors.get(turn)
 
-    def embedded(self, seq: int) -> bool:
-        """Whether any turn had a vector by event `seq`."""
-        return self._embedded_from <= seq
+    def embedded(self, seq: int, model: str) -> bool:
+        """Whether any turn had a vector by event `seq`, and the vectors that are searched are those of this model."""
+        return self._embedded_from <= seq and self._model == model
 
     def withdrawn(self, turn: int, seq: int) -> bool:
         """Whether the turn had been withdrawn by event `seq`."""
@@ -149,5 +150,5 @@ class Transcript:
             open=len(self.window(name, seq)),
             first=rows[0].occurred_at,
             last=rows[-1].occurred_at,
-            ended=rows[-1].seq < self._ended.get(name, 0) <= seq,
+            ended=any(rows[-1].seq < ended <= seq for ended in self._ended.get(name, ())),
         )

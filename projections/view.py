@@ -2,11 +2,14 @@
 
 `catch_up` reads what is new in the log; what was seen is skipped, a floor that an erasure raised starts the fold again,
 any other gap stops it. Parts that a reader does not need are not built, and their columns are not read.
+A view belongs to one thread at a time, because folding and even reading change it: `Views.reading` lends it.
 """
 
 import bisect
+import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from events.digest import genesis
@@ -40,6 +43,7 @@ class StreamView:
         self.start = 1
         self.has_index = index
         self.has_vectors = vectors
+        self.lock = threading.RLock()
         self._reset()
 
     def _reset(self) -> None:
@@ -130,22 +134,31 @@ class Views:
         self._index = index
         self._vectors = vectors
         self._views: OrderedDict[StreamId, StreamView] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def reading(self, stream: StreamId) -> Iterator[StreamView]:
+        """The stream's view, caught up with the log, for this thread alone. Other streams can be read meanwhile."""
+        view = self._held(stream)
+        with view.lock:
+            yield view.catch_up(self._log)
 
     def get(self, stream: StreamId) -> StreamView:
-        """The stream's view, caught up with the log."""
-        view = self._views.get(stream) or StreamView(stream, index=self._index, vectors=self._vectors)
-        self._views[stream] = view
-        self._views.move_to_end(stream)
-        while len(self._views) > self._bound:
-            self._views.popitem(last=False)
-        return view.catch_up(self._log)
+        """The stream's view, caught up with the log; for an owner that has one thread."""
+        return self._held(stream).catch_up(self._log)
 
-    def __contains__(self, stream: StreamId) -> bool:
-        """Whether the stream's view is held."""
-        return stream in self._views
+    def _held(self, stream: StreamId) -> StreamView:
+        with self._lock:
+            view = self._views.get(stream) or StreamView(stream, index=self._index, vectors=self._vectors)
+            self._views[stream] = view
+            self._views.move_to_end(stream)
+            while len(self._views) > self._bound:
+                self._views.popitem(last=False)
+            return view
 
     def drop(self, stream: StreamId) -> None:
         """Let a view go."""
-        self._views.pop(stream, None)
+        with self._lock:
+            self._views.pop(stream, None)
 
 

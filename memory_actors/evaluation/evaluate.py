@@ -63,7 +63,9 @@ class Outcome(msgspec.Struct, frozen=True):
 def tasks(paths: Sequence[Path], depth: int, embedder: str, policy: Policy) -> list[Task]:
     """One a conversation. Corrections of labels that lie beside the files are no conversations."""
     files = [path for path in paths if not path.name.endswith(locomo.AUDIT_SUFFIX)]
-    found = [Task(str(path), user, depth, embedder, policy) for path in files for user in dict.fromkeys(q.user for q in locomo.questions(path))]
+    found = [
+        Task(str(path), user, depth, embedder, policy) for path in files for user in dict.fromkeys(q.user for q in locomo.questions(path))
+    ]
     if not found:
         raise InvalidInput("no LoCoMo conversation among these files; a file is a JSON list of objects with `conversation` and `qa`")
     return found
