@@ -1,5 +1,7 @@
 """A store as it was at a moment: the same rows, the same chain, only fewer of them."""
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -9,7 +11,7 @@ from events.errors import InvalidInput
 from events.file_log import FileLog
 from events.files import Files
 from events.ids import StreamId
-from events.log import MAX_COMMIT_EVENTS
+from events.log import MAX_COMMIT_BYTES, MAX_COMMIT_EVENTS
 from events.plan import file_name
 from events.row import Row
 from events.store import NAME, open_store
@@ -41,11 +43,30 @@ def _stream(log: FileLog, stream: StreamId, until: int, files: Files, destinatio
         return 0
     folder = destination / "log" / stream.folder
     files.make_folder(folder)
-    for start in range(0, len(rows), MAX_COMMIT_EVENTS):
-        _commit(files, folder, rows[start : start + MAX_COMMIT_EVENTS])
+    _floor(log.folder(stream), folder, files)
+    for commit in commits(rows):
+        files.link_new(folder, file_name(commit[0].seq), commit_file.encode(commit))
     files.fsync_folder(folder)
     return len(rows)
 
 
-def _commit(files: Files, folder: Path, rows: list[Row]) -> None:
-    files.link_new(folder, file_name(rows[0].seq), commit_file.encode(rows))
+def _floor(source: Path, folder: Path, files: Files) -> None:
+    """An erased stream begins at its floor, in a copy too."""
+    if files.exists(source / "sealed" / "floor"):
+        files.make_folder(folder / "sealed")
+        files.link_new(folder / "sealed", "floor", files.read(source / "sealed" / "floor"))
+        files.fsync_folder(folder / "sealed")
+
+
+def commits(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """The rows as commits: whole commands, as many as the bounds allow."""
+    commit: list[Row] = []
+    size = 0
+    for _, command in groupby(rows, key=lambda row: row.command_id or row.seq):
+        whole = list(command)
+        more = sum(len(row.payload or b"") + len(row.vector or b"") for row in whole)
+        if commit and (len(commit) + len(whole) > MAX_COMMIT_EVENTS or size + more > MAX_COMMIT_BYTES):
+            yield commit
+            commit, size = [], 0
+        commit, size = [*commit, *whole], size + more
+    yield commit

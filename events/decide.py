@@ -44,6 +44,8 @@ from events.vocabulary import (
 MAX_TURN_BYTES = 1 << 20
 MAX_META_BYTES = 1 << 16
 MAX_NAME_BYTES = 256
+LATEST = 7_289_654_399_999_999
+"""The last microsecond of the year 2200."""
 
 
 @singledispatch
@@ -70,7 +72,8 @@ def _(command: RecordTurn, state: State, policy: Policy) -> Iterator[NewEvent]:
     check_turn(command)
     before = state.conversations.get(command.conversation)
     yield NewEvent(_turn(command, 1 if before is None else before.turns + 1), occurred_at=command.occurred_at)
-    yield from closings(command.conversation, state.conversations[command.conversation].open, state.seq + 1, policy.session)
+    for event in closings(command.conversation, state.conversations[command.conversation].open, state.seq + 1, policy.session):
+        yield msgspec.structs.replace(event, occurred_at=command.occurred_at)
 
 
 def _turn(command: RecordTurn, turn: int) -> TurnRecorded:
@@ -99,6 +102,8 @@ def check_turn(command: RecordTurn) -> None:
         raise InvalidInput(f"a turn has at most {MAX_TURN_BYTES:,} bytes; this one has {size:,}. Split it, or keep a reference to it")
     for name in ("turn_id", "conversation", "speaker", "channel", "agent"):
         _check_name(getattr(command, name), name)
+    if command.occurred_at is not None and not 0 <= command.occurred_at <= LATEST:
+        raise InvalidInput("occurred_at is in microseconds since 1970, up to the year 2200")
     if command.importance is not None and not 0 <= command.importance <= 1:
         raise InvalidInput(f"importance is 0 to 1, not {command.importance}")
     if command.meta is not None and not isinstance(command.meta, dict):
@@ -140,7 +145,8 @@ def _(command: EndConversation, state: State, policy: Policy) -> Iterator[NewEve
     _bytes(command.note or "", "note")
     yield NewEvent(ConversationEnded(conversation=command.conversation, note=command.note), occurred_at=command.occurred_at)
     if conversation.open:
-        yield closed(command.conversation, conversation.open, state.seq + 1)
+        event = closed(command.conversation, conversation.open, state.seq + 1)
+        yield msgspec.structs.replace(event, occurred_at=command.occurred_at)
 
 
 @decide.register

@@ -5,7 +5,8 @@ and reciprocal-rank fusion over the same text in the same run.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
@@ -23,6 +24,7 @@ from memory_actors.ingest import ingest
 from memory_actors.inputs import TurnLine, locomo, read_inputs
 from memory_actors.inputs.locomo import Question
 from memory_actors.memory import Memory
+from memory_actors.reading import Reader
 from memory_actors.ray_tasks import mapped
 from memory_actors.settings import Settings
 
@@ -82,32 +84,40 @@ def evaluate(todo: Sequence[Task], ks: Sequence[int], ray: str, progress: Callab
 
 def ask(task: Task) -> Outcome:
     """Write one conversation and ask its questions."""
-    path = Path(task.path)
-    asked = [question for question in locomo.questions(path) if question.user == task.user]
-    corrections = locomo.audit(path) if path.with_name(path.name.removesuffix(".json") + locomo.AUDIT_SUFFIX).exists() else []
+    asked, path = questions(task), Path(task.path)
+    audit = path.with_name(path.name.removesuffix(".json") + locomo.AUDIT_SUFFIX)
+    corrections = locomo.audit(path) if audit.exists() else []
     mended = locomo.corrected(asked, corrections)
-    lines = [line for line in read_inputs([path], space=SPACE).lines if line.user == task.user]
-    embedder = embedder_named(task.embedder)
-    with tempfile.TemporaryDirectory(prefix="memory-actors-evaluate-") as folder:
-        memory = Memory(folder, space=SPACE, policy=task.policy, embedder=embedder or "none", settings=Settings(recalls="never"))
-        with memory:
-            ingest(memory, lines)
-            conversation = Conversation(memory, task.user, lines, embedder, task.depth)
-            return Outcome(tuple(conversation.ask(*pair) for pair in zip(asked, mended, strict=True)), bool(corrections))
+    with written(task) as (lines, reader):
+        conversation = Conversation(reader, lines, embedder_named(task.embedder), task.depth)
+        return Outcome(tuple(conversation.ask(*pair) for pair in zip(asked, mended, strict=True)), bool(corrections))
+
+
+def questions(task: Task) -> list[Question]:
+    """The conversation's questions, with the evidence as published."""
+    return [question for question in locomo.questions(Path(task.path)) if question.user == task.user]
+
+
+@contextmanager
+def written(task: Task) -> Iterator[tuple[list[TurnLine], Reader]]:
+    """The conversation in a store of its own, which is gone afterwards: its lines, and a reader at its end."""
+    lines = [line for line in read_inputs([task.path], space=SPACE).lines if line.user == task.user]
+    settings = Settings(recalls="never", embedder=task.embedder)
+    with tempfile.TemporaryDirectory(prefix="memory-actors-evaluate-") as folder, Memory(folder, space=SPACE, policy=task.policy, settings=settings) as memory:
+        ingest(memory, lines)
+        yield lines, memory.user(task.user).as_of("now").reader(index=True)
 
 
 class Conversation:
     """One conversation in a store, with the rankings of all systems."""
 
-    def __init__(self, memory: Memory, user: str, lines: Sequence[TurnLine], embedder: Embedder | None, depth: int) -> None:
-        self._reader = memory.user(user).as_of("now").reader(index=True)
+    def __init__(self, reader: Reader, lines: Sequence[TurnLine], embedder: Embedder | None, depth: int) -> None:
+        self._reader = reader
         self._embedder = embedder
         self._depth = depth
         self._ids = [line.turn_id or "" for line in lines]
         self._texts = [f"{line.speaker}: {line.content}" for line in lines]
-        turns = {turn.turn_id: turn.seq for turn in self._reader.view.turns.after(0, self._reader.basis.seq)}
-        vectors = [self._reader.view.turns.vector(turns[name]) for name in self._ids]
-        self._vectors = None if any(vector is None for vector in vectors) else np.stack([v for v in vectors if v is not None])
+        self._vectors = None if embedder is None else embedder.embed(self._texts)
 
     def ask(self, question: Question, mended: Question) -> Asked:
         """One question, by all systems."""

@@ -1,6 +1,6 @@
 """Fits the weights of the ranking's signals, and says what they are worth on conversations they were not fitted on.
 
-    python -m memory_actors.evaluation.fit FOLDER_OF_LOCOMO_CONVERSATIONS
+    memory-actors evaluate locomo PATH... --leave-one-out
 
 The score is linear in the signals; its weights are those of a softmax over all turns of a conversation, fitted to put the
 probability on the evidence (maximum likelihood, each question's evidence turns sharing it equally), with a quadratic penalty
@@ -8,20 +8,16 @@ on the weights of standardised signals. Signals that speak for a turn may not ge
 correcting another: that is what carries over to other conversations.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import click
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from memory_actors.embedder import Embedder, SentenceTransformerEmbedder
-from memory_actors.evaluation.locomo import CATEGORIES, Conversation, Turn, load
+from memory_actors.embedder import embedder_named
+from memory_actors.evaluation.evaluate import GROUPS, Answer, Task, questions, written
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
-from projections.embedding_text import PAST_TURNS, Line, embedding_texts
-from projections.ranking import TurnIndex
 from projections.signals import SIGNALS
 
 Floats = npt.NDArray[np.float64]
@@ -33,7 +29,8 @@ UNFITTED = frozenset({"recency"})
 AGAINST = frozenset({"asks"})
 """Signals that speak against a turn: their weights are at most 0, all others at least 0."""
 
-MEASURES = ("recall@5", "recall@10", "recall@20", "nDCG@10")
+CATEGORIES = GROUPS["1-4"]
+MEASURES = ("recall@5", "recall@10", "recall@20", "ndcg@10")
 
 
 class Example(NamedTuple):
@@ -44,43 +41,22 @@ class Example(NamedTuple):
     category: int
 
 
-def indexed(conversation: Conversation, embedder: Embedder) -> TurnIndex:
-    """An index of one conversation; the turn at place i has seq i + 1, its vectors come later."""
-    index = TurnIndex()
-    for place, turn in enumerate(conversation.turns):
-        index.add(
-            place + 1,
-            conversation=conversation.id,
-            turn=place + 1,
-            role="user",
-            speaker=turn.speaker,
-            content=turn.content,
-            occurred_at=turn.occurred_at,
-        )
-    lines = [_line(turn) for turn in conversation.turns]
-    texts = [embedding_texts(line, lines[max(0, place - PAST_TURNS) : place], embedder.count_tokens) for place, line in enumerate(lines)]
-    rows = embedder.embed([text for group in texts for _, text in group])
-    start = 0
-    for place, group in enumerate(texts):
-        index.embed(len(lines) + place + 1, place + 1, rows[start : start + len(group)], tuple(kind for kind, _ in group))
-        start += len(group)
-    return index
-
-
-def examples(conversation: Conversation, embedder: Embedder) -> list[Example]:
-    """The conversation's questions, asked at its end."""
-    index = indexed(conversation, embedder)
-    places = {turn.key: place for place, turn in enumerate(conversation.turns)}
-    vectors = embedder.embed([question.text for question in conversation.questions])
-    end, now = 2 * len(places), max(turn.occurred_at for turn in conversation.turns)
-    return [
-        Example(
-            index.signals(question.text, vector, seq=end, now=now).values.T,
-            tuple(places[key] for key in question.evidence),
-            question.category,
-        )
-        for question, vector in zip(conversation.questions, vectors, strict=True)
-    ]
+def examples(task: Task) -> list[Example]:
+    """The conversation's questions of the fitted categories, asked at its end."""
+    asked = [question for question in questions(task) if question.category in CATEGORIES and question.evidence]
+    embedder = embedder_named(task.embedder)
+    vectors = [None] * len(asked) if embedder is None else list(embedder.embed([question.question for question in asked]))
+    with written(task) as (lines, reader):
+        seq, now = reader.basis.seq, reader.basis.now
+        places = {line.turn_id: place for place, line in enumerate(lines)}
+        return [
+            Example(
+                reader.view.index.signals(question.question, vector, seq=seq, now=now).values.T,
+                tuple(places[turn] for turn in question.evidence),
+                question.category,
+            )
+            for question, vector in zip(asked, vectors, strict=True)
+        ]
 
 
 def fitted(asked: Sequence[Example], penalty: float = PENALTY) -> dict[str, float]:
@@ -130,34 +106,23 @@ def left_out(groups: Sequence[Sequence[Example]], penalty: float = PENALTY) -> l
     ]
 
 
-def _line(turn: Turn) -> Line:
-    return Line(turn.speaker, turn.content, turn.occurred_at)
+def report(todo: Sequence[Task], progress: Callable[[int], None]) -> Answer:
+    """MEASURES of every conversation under weights fitted on the others, their mean over questions, and weights fitted on all."""
+    groups = []
+    for task in todo:
+        groups.append(examples(task))
+        progress(1)
+    rows = left_out(groups)
+    asked = [one for group in groups for one in group]
+    flat = list(zip((one.category for one in asked), (row for group in rows for row in group), strict=True))
+    return {
+        "questions": len(asked),
+        "left_out": {task.user: _means(group) for task, group in zip(todo, rows, strict=True)},
+        "by_category": {str(number): _means([row for category, row in flat if category == number]) for number in sorted(CATEGORIES)},
+        "1-4": _means([row for _, row in flat]),
+        "weights": fitted(asked),
+    }
 
 
-def _row(title: str, measures: Sequence[tuple[float, ...]]) -> str:
-    means = np.mean(measures, axis=0) if measures else np.full(len(MEASURES), np.nan)
-    return f"{title:<24}{len(measures):>6}" + "".join(f"{mean:>11.4f}" for mean in means)
-
-
-@click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-def main(folder: Path) -> None:
-    """Fits on all conversations of a FOLDER, after a report in which each is left out in turn."""
-    conversations = load(folder)
-    embedder = SentenceTransformerEmbedder()
-    groups = [examples(conversation, embedder) for conversation in conversations]
-    by_group = left_out(groups)
-    click.echo(f"{'left out':<24}{'asked':>6}" + "".join(f"{name:>11}" for name in MEASURES))
-    for conversation, measures in zip(conversations, by_group, strict=True):
-        click.echo(_row(conversation.id, measures))
-    flat = [(one.category, row) for group, rows in zip(groups, by_group, strict=True) for one, row in zip(group, rows, strict=True)]
-    for category, name in CATEGORIES.items():
-        click.echo(_row(f"category {category} {name}", [row for of, row in flat if of == category]))
-    click.echo(_row("all", [row for _, row in flat]))
-    click.echo("\nfitted on all:")
-    for name, weight in fitted([one for group in groups for one in group]).items():
-        click.echo(f'    "{name}": {weight},')
-
-
-if __name__ == "__main__":
-    main()
+def _means(rows: Sequence[tuple[float, ...]]) -> dict[str, float]:
+    return dict(zip(MEASURES, (round(float(mean), 4) for mean in np.mean(rows, axis=0)), strict=True)) if rows else {}
