@@ -64,9 +64,13 @@ def commits(rows: Sequence[Row]) -> Iterator[list[Row]]:
     size = 0
     for _, command in groupby(rows, key=lambda row: row.command_id or row.seq):
         whole = list(command)
-        more = sum(len(row.payload or b"") + len(row.vector or b"") for row in whole)
+        more = sum(_size(row) for row in whole)
         if commit and (len(commit) + len(whole) > MAX_COMMIT_EVENTS or size + more > MAX_COMMIT_BYTES):
             yield commit
             commit, size = [], 0
         commit, size = [*commit, *whole], size + more
     yield commit
+
+
+def _size(row: Row) -> int:
+    return len(row.payload or b"") + (0 if row.vector is None else row.vector.nbytes)

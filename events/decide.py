@@ -132,8 +132,8 @@ def _check_name(value: str | None, what: str) -> None:
 def _json(meta: object) -> bytes:
     try:
         return msgspec.json.encode(meta)
-    except (TypeError, UnicodeEncodeError, msgspec.MsgspecError) as error:
-        raise InvalidInput(f"meta must be a JSON object: {error}") from error
+    except (TypeError, RecursionError, UnicodeEncodeError, msgspec.MsgspecError) as error:
+        raise InvalidInput(f"meta must be a JSON object of sensible depth: {error}") from error
 
 
 @decide.register

@@ -14,12 +14,17 @@ FORMAT = b"memory-actors/1"
 SIZE = 32
 
 
+_LENGTH = struct.Struct("<BQ").pack
+_NUMBER = struct.Struct("<BQq").pack
+"""With its length, 8, before it: what `_field` makes of the number's own eight bytes."""
+
+
 def _field(value: bytes | None) -> bytes:
-    return b"\x00" if value is None else b"\x01" + struct.pack("<Q", len(value)) + value
+    return b"\x00" if value is None else _LENGTH(1, len(value)) + value
 
 
 def _integer(value: int | None) -> bytes:
-    return _field(None if value is None else struct.pack("<q", value))
+    return b"\x00" if value is None else _NUMBER(1, 8, value)
 
 
 def _text(value: str | None) -> bytes:

@@ -4,7 +4,7 @@
     ├── InvalidInput        mend the call: it names what is wrong and what would be right
     ├── UnknownUser         there is no such stream; near matches are offered
     ├── Erased              it was here and has been erased on purpose
-    ├── Busy                nothing was written; try again after `retry_after` seconds
+    ├── Busy                try again after `retry_after` seconds, with the same ids
     ├── OutcomeUnknown      it may or may not be durable; repeat with the same id
     ├── StoreNotHere        no store at this path on this machine
     ├── StoreDamaged        bytes are not what was written; `file` and `row` say where
@@ -47,7 +47,7 @@ class Erased(MemoryActorsError):
 
 
 class Busy(MemoryActorsError):
-    """Nothing was written; the same call may succeed later."""
+    """Too much at once. The same call, with the same ids, may succeed later; what was acknowledged stands."""
 
     def __init__(self, message: str, retry_after: float = 1.0) -> None:
         self.retry_after = retry_after

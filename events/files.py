@@ -64,11 +64,8 @@ class Files:
     def _link(self, descriptor: int, source: Path | None, target: Path) -> bool:
         try:
             if source is None:
-                parent = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-                try:
-                    os.link(f"/proc/self/fd/{descriptor}", target.name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=True)
-                finally:
-                    os.close(parent)
+                # any descriptor makes Python ask for linkat, which does not look at it, because this path is absolute
+                os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
             else:
                 os.link(source, target)
         except FileExistsError:

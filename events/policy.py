@@ -14,6 +14,8 @@ from events.fact_slots import FactRules
 
 SECONDS_A_DAY = 86_400
 MICROS_A_DAY = SECONDS_A_DAY * 1_000_000
+MAX_K = 1000
+"""The most turns that one recall gives."""
 
 
 class SessionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,6 +84,18 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         _check(self.topics.accesses_to_double >= 1, "topics.accesses_to_double must be at least 1")
         _check(0 < self.topics.base_half_life_days <= self.topics.max_half_life_days, "topics half-lives must be positive, base at most max")
         _check(self.recall.half_life_days > 0, "recall.half_life_days must be positive")
+        _check(1 <= self.recall.k <= MAX_K, f"recall.k must be 1 to {MAX_K}")
+        _check(1 <= self.context.hits <= MAX_K // 2, f"context.hits must be 1 to {MAX_K // 2}")
+        _check(all(0 <= one <= 1 for one in self._shares()), "shares, confidences and importances must be 0 to 1")
+        _check(all(one >= 1 for one in self._sizes()), "sizes of episodes and titles must be at least 1")
+
+    def _shares(self) -> tuple[float, ...]:
+        facts, context, topics = self.facts, self.context, self.topics
+        thresholds = facts.store_confidence, facts.store_importance, facts.active_confidence, context.inject_importance
+        return *thresholds, context.facts_share, context.session_share, topics.importance
+
+    def _sizes(self) -> tuple[int, ...]:
+        return self.episodes.summary_characters, self.episodes.title_characters, self.topics.title_characters
 
     @property
     def hash(self) -> str:

@@ -16,8 +16,8 @@ from events.upcast import CURRENT, upcast
 from events.vocabulary import TYPES, Payload
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a log file. The columns from `salt` on are private: an erasure nulls them."""
+class Row(msgspec.Struct, frozen=True):
+    """One row of a log file: its columns, in the file's order. Those from `salt` on are private: an erasure nulls them."""
 
     space: str
     user: str

@@ -134,18 +134,20 @@ def recall(found: Recall) -> Answer:
         "facts": [fact(hit.fact) | {"score": hit.score} for hit in found.facts],
         "episodes": [episode(hit.episode) | {"score": hit.score} for hit in found.episodes],
         "missing": list(found.missing),
+        "begins": time(found.begins),
     }
 
 
 def context(found: Context) -> Answer:
     """A rendered block."""
     plain: Answer = msgspec.to_builtins(found)
-    return plain | {"basis": basis(found.basis)}
+    return plain | {"basis": basis(found.basis), "begins": time(found.begins)}
 
 
 def event(found: Envelope) -> Answer:
-    """One event; the payload of a type that is not known here comes as it is stored."""
-    payload = msgspec.json.decode(found.data.raw or b"null") if isinstance(found.data, Unknown) else msgspec.to_builtins(found.data)
+    """One event, all fields of its payload said; the payload of a type that is not known here comes as it is stored."""
+    data = found.data
+    payload = msgspec.json.decode(data.raw or b"null") if isinstance(data, Unknown) else msgspec.to_builtins(msgspec.structs.asdict(data))
     return {
         "seq": found.seq,
         "type": found.type,

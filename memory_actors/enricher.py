@@ -1,11 +1,12 @@
 """Background work: what a stream's raw turns mean. Stateless; what is due is a number in the log.
 
 Takes the turns that have not been covered, in order; has them embedded as one batch, extracts facts, summarises closed
-episodes, and makes one command of it all. Whatever fails becomes a command that says so; after `ATTEMPTS` the turn goes
-on without that part, and the failures stay in the log as its dead letters. Model calls live here, never in a UserActor.
+episodes, and makes one command of it all. Whatever fails becomes a command that says so; after `ATTEMPTS` a turn goes
+on without the part that fails for it, and the failures stay in the log as its dead letters. Model calls live here, never in a UserActor.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -45,47 +46,57 @@ class Enricher:
 
     def next(self, view: StreamView) -> Command | None:
         """The next command for the stream, or None when nothing is due."""
-        due = _Due(view)
-        plain = due.failures >= ATTEMPTS
-        if not due or (plain and not due.turns):
+        due = _Due(view, episodes=self._summarises(view))
+        exhausted = due.failures >= ATTEMPTS
+        if not due or (exhausted and not due.turns):
             return None
         turns = due.turns[:BATCH]
         upto = due.basis_seq if len(due.turns) <= BATCH else turns[-1].seq
         try:
-            works = tuple(self.turn_works(turns, view, plain=plain))
-            return Enrich(
-                id=ambient.new_id(),
-                start=due.start,
-                upto=upto,
-                basis_seq=due.basis_seq,
-                turns=works,
-                episodes=() if plain else tuple(self.episode_works(view, upto, _fresh(works))),
-            )
+            works = tuple(self.turn_works(turns, view))
+            episodes = tuple(self.episode_works(view, upto, _fresh(works)))
         except MemoryActorsError:
             raise
-        except Exception as error:
-            if plain:
-                raise
-            return ReportFailure(
-                id=ambient.new_id(), start=due.start, upto=upto, stage="enrich", error=f"{type(error).__name__}: {error}"[:500], attempt=due.failures + 1
-            )
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is recorded
+            if not exhausted:
+                return _failure(due, upto, error)
+            works, episodes = tuple(self._salvaged(turn, view) for turn in turns), ()
+        return Enrich(id=ambient.new_id(), start=due.start, upto=upto, basis_seq=due.basis_seq, turns=works, episodes=episodes)
 
-    def turn_works(self, turns: Sequence[TurnRow], view: StreamView, *, plain: bool = False) -> list[TurnWork]:
-        """What each of these turns means, given those before it. `plain`: without the parts that have kept failing."""
-        if plain:
-            return [TurnWork(seq=turn.seq) for turn in turns]
+    def is_due(self, view: StreamView) -> bool:
+        """Whether there is anything to do for the stream."""
+        return bool(_Due(view, episodes=self._summarises(view)))
+
+    def _summarises(self, view: StreamView) -> bool:
+        return self._policy(view.stream.space).episodes.enabled
+
+    def _salvaged(self, turn: TurnRow, view: StreamView) -> TurnWork:
+        """One turn without the parts that fail. That they have kept failing stands in the log."""
+        past = view.turns.past(turn.seq, PAST_TURNS)
+        embedded: Embedded | None = None
+        with suppress(Exception):
+            [embedded] = self.embed([(turn, past)])
+        with suppress(Exception):
+            return self.work(turn, past, embedded)
+        return self._work(turn, (), embedded)
+
+    def turn_works(self, turns: Sequence[TurnRow], view: StreamView) -> list[TurnWork]:
+        """What each of these turns means, given those before it."""
         pasts = [view.turns.past(turn.seq, PAST_TURNS) for turn in turns]
         embedded = self.embed(list(zip(turns, pasts, strict=True)))
         return [self.work(turn, past, found) for turn, past, found in zip(turns, pasts, embedded, strict=True)]
 
     def work(self, turn: TurnRow, past: Sequence[TurnRow], embedded: Embedded | None) -> TurnWork:
         """One turn's work, its vectors computed before."""
-        vector, kinds = embedded or (None, ())
         candidates: tuple[Candidate, ...] = ()
         if turn.role == "user":
             previous = past[-1].content if past else None
             found = self._extractor.extract(turn.content, subject=subject_of(turn), occurred_at=turn.occurred_at, previous=previous)
             candidates = tuple(found)
+        return self._work(turn, candidates, embedded)
+
+    def _work(self, turn: TurnRow, candidates: tuple[Candidate, ...], embedded: Embedded | None) -> TurnWork:
+        vector, kinds = embedded or (None, ())
         model = self._embedder.model if self._embedder is not None else ""
         return TurnWork(seq=turn.seq, candidates=candidates, extractor=self._extractor.name, vector=vector, kinds=kinds, model=model)
 
@@ -101,7 +112,7 @@ class Enricher:
 
     def episode_works(self, view: StreamView, upto: int, fresh: Mapping[int, Vector]) -> list[EpisodeWork]:
         """Summaries of the episodes that have none and were closed by event `upto`. `fresh`: vectors not in the log yet."""
-        if not self._policy(view.stream.space).episodes.enabled:
+        if not self._summarises(view):
             return []
         return [self._summary(row, view, fresh) for row in due_episodes(view) if int(row.id[1:]) <= upto]
 
@@ -119,20 +130,20 @@ class Enricher:
 class _Due:
     """What background work has not covered yet."""
 
-    def __init__(self, view: StreamView) -> None:
+    def __init__(self, view: StreamView, *, episodes: bool) -> None:
         self.basis_seq = len(view.recorded_at)
         self.start = view.enriched_upto(self.basis_seq) + 1
         self.turns = view.turns.after(self.start - 1, self.basis_seq)
         self.failures = view.failures
-        self._episodes = bool(due_episodes(view))
+        self._episodes = episodes and bool(due_episodes(view))
 
     def __bool__(self) -> bool:
         return bool(self.turns) or self._episodes
 
 
-def is_due(view: StreamView) -> bool:
-    """Whether there is anything to do for the stream."""
-    return bool(_Due(view))
+def _failure(due: _Due, upto: int, error: Exception) -> ReportFailure:
+    said = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()[:500]
+    return ReportFailure(id=ambient.new_id(), start=due.start, upto=upto, stage="enrich", error=said, attempt=due.failures + 1)
 
 
 def due_episodes(view: StreamView) -> list[EpisodeRow]:

@@ -12,7 +12,7 @@ import msgspec
 from events import ambient
 from events.commands import Command, Enrich, EnrichLatest, RecordTurn
 from events.decide import asked, check_turn
-from events.errors import InvalidInput
+from events.errors import InvalidInput, MemoryActorsError
 from events.ids import StreamId, stream_id
 from events.session_state import OpenTurn, closings
 from events.state import fingerprint
@@ -151,20 +151,24 @@ class Backfill:
         waiting: list[Command] = []
         for chunk in _chunks(self._fresh.commands, EMBED_BATCH):
             for command, works in self._enriched(chunk):
-                waiting += [command, works]
+                waiting += [command, works] if works is not None else [command]
                 if self._closes(command) or len(waiting) >= RECORD_BATCH:
                     self._commit(waiting)
                     waiting = []
         self._commit(waiting)
 
-    def _enriched(self, chunk: Sequence[RecordTurn]) -> Iterator[tuple[RecordTurn, EnrichLatest]]:
-        """Each turn with its work; the vectors of a chunk are computed as one batch."""
+    def _enriched(self, chunk: Sequence[RecordTurn]) -> list[tuple[RecordTurn, EnrichLatest | None]]:
+        """Each turn with its work; the vectors of a chunk are computed as one batch. None: it failed, and is left to `enrich`."""
         rows = [self._row(command) for command in chunk]
         pasts = [self._remember(row) for row in rows]
-        embedded = self._enricher.embed(list(zip(rows, pasts, strict=True)))
-        for command, row, past, found in zip(chunk, rows, pasts, embedded, strict=True):
-            work = self._enricher.work(row, past, found)
-            yield command, EnrichLatest(id=ambient.new_id(), backfill=True, work=work)
+        try:
+            embedded = self._enricher.embed(list(zip(rows, pasts, strict=True)))
+            works = [self._enricher.work(*given) for given in zip(rows, pasts, embedded, strict=True)]
+        except MemoryActorsError:
+            raise
+        except Exception:  # noqa: BLE001 - it fails again in `enrich`, which records it
+            return [(command, None) for command in chunk]
+        return [(command, EnrichLatest(id=ambient.new_id(), backfill=True, work=work)) for command, work in zip(chunk, works, strict=True)]
 
     def _row(self, command: RecordTurn) -> TurnRow:
         return TurnRow(
@@ -202,8 +206,8 @@ class Backfill:
     def _commit(self, commands: Sequence[Command]) -> None:
         if commands:
             acks(self._writer.execute(self._fresh.stream, commands))
-            self._progress("recorded", len(commands) // 2)
-            self._progress("enriched", len(commands) // 2)
+            for phase, kind in (("recorded", RecordTurn), ("enriched", EnrichLatest)):
+                self._progress(phase, sum(isinstance(command, kind) for command in commands))
         while (command := self._enricher.next(self._view.catch_up(self._log))) is not None:
             acks(self._writer.execute(self._fresh.stream, [msgspec.structs.replace(command, backfill=True)]))
 

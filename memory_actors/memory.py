@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
+from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from zlib import crc32
 
 import msgspec
 
@@ -34,7 +37,7 @@ from memory_actors.background import Background
 from memory_actors.context import Context
 from memory_actors.difference import Difference, difference
 from memory_actors.embedder import Embedder, embedder_named
-from memory_actors.enricher import Enricher, is_due
+from memory_actors.enricher import Enricher
 from memory_actors.extraction import PatternExtractor
 from memory_actors.inputs import TurnLine, identities
 from memory_actors.placement import make_writer
@@ -42,7 +45,7 @@ from memory_actors.reading import Reader, When
 from memory_actors.recall import Filters, Recall
 from memory_actors.replay import replayed
 from memory_actors.settings import Settings
-from memory_actors.times import Naive
+from memory_actors.times import Naive, parse_time
 from memory_actors.user_actor import Ack
 from memory_actors.withdrawal import Forgotten, withdrawal
 from memory_actors.writer import Writer, acks
@@ -54,6 +57,10 @@ from projections.view import StreamView, Views
 
 Time = str | date | datetime
 Served = TypeVar("Served", Recall, Context)
+Handle = TypeVar("Handle", bound="Reads")
+P = ParamSpec("P")
+R = TypeVar("R")
+LOCKS = 64
 
 
 class Memory:
@@ -89,6 +96,7 @@ class Memory:
         self.embedder = embedder_named(chosen) if isinstance(chosen, str) else chosen
         self._views = Views(self.log)
         self._light = Views(self.log, index=False, vectors=False)
+        self.locks = tuple(threading.RLock() for _ in range(LOCKS))
         self.writer: Writer = make_writer(ray or self.settings.ray, self.store, self.log, self.clock, self._policy, self.settings)
         self.enricher = Enricher(self.embedder, PatternExtractor(), self._policy)
         self.background = Background(self.writer, self.log, self.enricher, self.settings)
@@ -96,8 +104,11 @@ class Memory:
     def _policy(self, space: str) -> Policy:  # noqa: ARG002 - one policy for all spaces until spaces have their own
         return self.policy
 
-    def user(self, user: str, *, space: str | None = None, conversation: str = "main") -> User:
-        """A handle on one user. Nothing is read or made until it is used."""
+    def user(self, user: str, *, space: str | None = None, conversation: str | None = None) -> User:
+        """A handle on one user. Nothing is read or made until it is used.
+
+        Without `conversation` it writes to "main", and contexts show the latest one.
+        """
         return User(self, stream_id(space or self.space, user), conversation)
 
     def users(self, space: str | None = None) -> list[str]:
@@ -132,16 +143,38 @@ class Memory:
             raise InvalidInput(f"{time} is a place in one stream; name a time")
         return moment.at
 
+    def occurred(self, time: str | datetime | int | None) -> int | None:
+        """When something happened, in microseconds: from these, an aware datetime, or ISO text (a date is its first instant)."""
+        if time is None or isinstance(time, int):
+            return time
+        return parse_time(time, now=self.clock.now(), use="valid_at", naive=self.naive).at
+
     def close(self, *, finish: bool = True) -> None:
         """Finish background work, record what was served, let go of actors. What was acknowledged stays in any case."""
-        self.background.close(finish=finish)
-        self.writer.close()
+        try:
+            self.background.close(finish=finish)
+        finally:
+            self.writer.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close(finish=error is None)
+
+
+def alone(method: Callable[Concatenate[Handle, P], R]) -> Callable[Concatenate[Handle, P], R]:
+    """A method during which no other thread reads the same stream of the same memory, because reading moves its view on.
+
+    Background work has views of its own, so it can be waited for meanwhile.
+    """
+
+    @wraps(method)
+    def call(self: Handle, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._memory.locks[crc32(self.stream.folder.encode()) % LOCKS]:
+            return method(self, *args, **kwargs)
+
+    return call
 
 
 class Reads:
@@ -153,59 +186,85 @@ class Reads:
         self._conversation = conversation
         self._when = when
 
+    @alone
     def reader(self, *, index: bool = False) -> Reader:
         """All reads at this moment's basis. Without `index` there is no recall, and no context with a query."""
         memory = self._memory
         view = memory.view(memory.known(self.stream), index=index)
         return Reader(view, self._when.basis(view, memory.clock.now()), memory.policy, memory.embedder, memory.clock.now(), memory.naive)
 
+    @property
+    @alone
+    def begins(self) -> int | None:
+        """When the stream does, where that is later than this moment: then every answer is empty."""
+        reader = self.reader()
+        return reader.view.begins(reader.basis)
+
+    @alone
     def facts(self, *, valid_at: Time | None = None, all: bool = False) -> list[FactRow]:  # noqa: A002 - reads as it is said
         """The facts that count, most important first; with `all`, whatever their status."""
         return self.reader().facts(valid_at, everything=all)
 
-    def recall(self, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
+    @alone
+    def recall(self, /, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
         """The `k` turns that the query is about, best first, with facts and episodes. Filters: see `Filters`."""
-        return self.reader(index=True).recall(query, k, valid_at, msgspec.convert(filters, Filters))
+        return self.reader(index=True).recall(query, k, valid_at, self._filters(filters))
 
+    def _filters(self, given: dict[str, Any]) -> Filters:
+        times = {name: self._memory.occurred(given[name]) for name in ("since", "until") if name in given}
+        try:
+            return msgspec.convert(given | times, Filters)
+        except msgspec.ValidationError as error:
+            raise InvalidInput(f"filters: {error}. There are: {', '.join(Filters.__struct_fields__)}") from error
+
+    @alone
     def context(
         self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None
     ) -> Context:
         """The prompt block, at most `budget` tokens. `str()` of it is the text."""
         return self.reader(index=query is not None).context(query, budget, valid_at, conversation or self._conversation)
 
+    @alone
     def episodes(self) -> list[EpisodeRow]:
         """Closed episodes, oldest first."""
         return self.reader().episodes()
 
+    @alone
     def topics(self, *, all: bool = False) -> list[TopicRow]:  # noqa: A002
         """Live topics, strongest first; with `all`, forgotten ones too."""
         return self.reader().topics(everything=all)
 
+    @alone
     def session(self, conversation: str | None = None) -> tuple[str | None, list[TurnRow]]:
         """The turns that are still in a conversation's session; of the latest one, if none is named."""
         return self.reader().session(conversation)
 
+    @alone
     def conversations(self) -> list[ConversationRow]:
         """All conversations, in order of their first turns."""
         return self.reader().conversations()
 
+    @alone
     def events(self, *, after: int = 0) -> Iterator[Envelope]:
         """The events beyond `after`, in order."""
-        return self.reader().events(after)
+        return iter(list(self.reader().events(after)))
 
+    @alone
     def why(self, fact: str) -> list[Envelope]:
         """The events that made a fact what it is, oldest first."""
         return self.reader().why(fact)
 
+    @alone
     def diff(self, start: Time, end: Time = "now", *, valid_at: Time | None = None) -> Difference:
         """What is remembered differently at `end`."""
         memory = self._memory
         one, other = (Reads(memory, self.stream, None, memory.when(t)).reader() for t in (start, end))
         return one.difference(other, valid_at)
 
+    @alone
     def replay(self, policy: Policy) -> Difference:
         """What would be remembered under another policy, against what is. The store is not touched."""
-        memory, live = self._memory, self.reader()
+        memory, live = self._memory, self.reader(index=True)  # the recorded vectors are needed
         view = replayed(live.events(), self.stream, policy, PatternExtractor())
         now = live.basis.now
         other = Reader(view, view.latest(now), policy, None, now, memory.naive)
@@ -215,13 +274,13 @@ class Reads:
 class User(Reads):
     """One user, live: reads at the tail, and writes."""
 
-    def __init__(self, memory: Memory, stream: StreamId, conversation: str) -> None:
+    def __init__(self, memory: Memory, stream: StreamId, conversation: str | None) -> None:
         super().__init__(memory, stream, conversation, When())
 
     def reader(self, *, index: bool = False) -> Reader:
         """After what is due for the stream has been done, or for as long as `wait_seconds` says."""
         reader = super().reader(index=index)
-        if not is_due(reader.view):
+        if not self._memory.enricher.is_due(reader.view):
             return reader
         self._memory.background.wait(self.stream)
         return super().reader(index=index)
@@ -237,7 +296,7 @@ class User(Reads):
         *,
         id: str | None = None,  # noqa: A002 - the word that callers have for it
         conversation: str | None = None,
-        occurred_at: datetime | int | None = None,
+        occurred_at: str | datetime | int | None = None,
         speaker: str | None = None,
         channel: str | None = None,
         agent: str | None = None,
@@ -246,7 +305,7 @@ class User(Reads):
     ) -> Ack:
         """Keep one turn; returns when it is durable. The same `id` again is found, not written twice.
 
-        `occurred_at` is an aware datetime or microseconds since the epoch; None: now.
+        `occurred_at` is an aware datetime, ISO text, or microseconds since the epoch; None: now.
         """
         line = TurnLine(
             user=self.stream.user,
@@ -254,7 +313,7 @@ class User(Reads):
             role=role,  # type: ignore[arg-type]  # decide refuses any other
             content=content,
             conversation=conversation or self._conversation or "main",
-            occurred_at=When.instant(occurred_at) if isinstance(occurred_at, datetime) else occurred_at,
+            occurred_at=self._memory.occurred(occurred_at),
             turn_id=id,
             speaker=speaker,
             channel=channel,
@@ -270,6 +329,7 @@ class User(Reads):
         """Close a conversation's session; what is open becomes an episode."""
         return self._execute(EndConversation(id=ambient.new_id(), conversation=conversation or self._conversation or "main", note=note))
 
+    @alone
     def forget(self, text: str) -> Forgotten:
         """Withdraw the facts that `text` means, and the turns that said so, from now on. The past stays explainable."""
         self._memory.background.drain(self._memory.known(self.stream))
@@ -283,7 +343,7 @@ class User(Reads):
         self._memory.known(self.stream)
         return self._execute(Correct(id=ambient.new_id(), fact=fact, value=value))
 
-    def recall(self, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
+    def recall(self, /, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
         """As `Reads.recall`; what was served is recorded, without its text."""
         return self._served(super().recall(query, k=k, valid_at=valid_at, **filters))
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 import msgspec
 
 from events.envelope import Envelope
-from events.errors import InvalidInput
 from events.policy import Policy
 from events.row import Row
 from memory_actors import provenance
@@ -16,7 +15,7 @@ from memory_actors.context import Context, Material, render
 from memory_actors.difference import Difference, Remembered, difference
 from memory_actors.embedder import Embedder
 from memory_actors.recall import Filters, Recall, Vector, check_query, recall
-from memory_actors.times import EPOCH, MICROSECOND, Moment, Naive, parse_time
+from memory_actors.times import Moment, Naive, parse_time
 from memory_actors.tokenizer import default_pieces
 from projections.basis import Basis
 from projections.episodes import EpisodeRow
@@ -39,13 +38,6 @@ class When(msgspec.Struct, frozen=True):
         if time is None or (isinstance(time, str) and time.strip().casefold() == "now"):
             return cls()
         return cls(parse_time(time, now=now, use="as_of", naive=naive))
-
-    @staticmethod
-    def instant(time: datetime) -> int:
-        """Microseconds of an aware datetime. Raises InvalidInput for a naive one."""
-        if time.tzinfo is None:
-            raise InvalidInput(f"{time} has no time zone; give an aware datetime, for instance with tzinfo=timezone.utc")
-        return (time.astimezone(UTC) - EPOCH) // MICROSECOND
 
     def basis(self, view: StreamView, now: int) -> Basis:
         """What the moment means for this stream: no moment is the tail, never the wall clock."""
@@ -72,12 +64,6 @@ class Reader:
         self._clock = clock
         self._naive: Naive = naive
 
-    @property
-    def begins(self) -> int | None:
-        """When the stream's first event was recorded, if the basis lies before it."""
-        times = self.view.recorded_at
-        return times[self.view.start - 1] if times and not self.basis.seq else None
-
     def valid_at(self, time: Time | None) -> int | None:
         """The instant of a `valid_at`."""
         return None if time is None else parse_time(time, now=self._clock, use="valid_at", naive=self._naive).at
@@ -103,8 +89,12 @@ class Reader:
         )
 
     def _vector(self, query: str) -> Vector | None:
-        """The query's vector [d]; None without an embedder, or where there is nothing to compare it with."""
-        return None if self._embedder is None or not self.view.turns.embedded(self.basis.seq) else self._embedder.embed([query])[0]
+        """The query's vector [d]; None without an embedder, or where there is nothing of its model to compare it with."""
+        dimensions = 0 if self._embedder is None else self.view.turns.embedded(self.basis.seq, self._embedder.model)
+        if self._embedder is None or not dimensions:
+            return None
+        vector: Vector = self._embedder.embed([query])[0]
+        return vector if len(vector) == dimensions else None
 
     def context(self, query: str | None = None, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None) -> Context:
         """The prompt block. Without a query: facts, session and the latest episodes."""
@@ -121,6 +111,7 @@ class Reader:
             turns={hit.seq: self.view.turns.get(hit.seq) for hit in hits},
             pending=self.view.pending(seq),
             basis=self.basis,
+            begins=self.view.begins(self.basis),
         )
         return render(material, rules.budget if budget is None else budget, rules, default_pieces())
 

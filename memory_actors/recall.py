@@ -5,25 +5,27 @@ Every leg is computed from what is visible at the basis and nothing else, so tha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from events.errors import InvalidInput
-from events.policy import Policy
+from events.policy import MAX_K, Policy
+from events.vocabulary import Category
 from memory_actors.extraction.slots import describe
 from projections.basis import Basis
 from projections.episodes import EpisodeRow
 from projections.facts import FactRow
 from projections.ranking import TurnFilter
+from projections.signals import SIGNALS
 from projections.tokens import terms
 from projections.transcript import TurnRow
 from projections.view import StreamView
 from projections.weights import WEIGHTS
 
 Vector = npt.NDArray[np.int16]
-MAX_K = 1000
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -83,7 +85,10 @@ class EpisodeHit(msgspec.Struct, frozen=True):
 
 
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
-    """What was remembered. `exact`: no approximate index was used. `pending`: turns that are not enriched yet."""
+    """What was remembered. `exact`: no approximate index was used. `pending`: turns that are not enriched yet.
+
+    `begins`: when the stream does, where the basis lies before its first event.
+    """
 
     user: str
     query: str
@@ -94,6 +99,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[FactHit, ...]
     episodes: tuple[EpisodeHit, ...]
     missing: tuple[str, ...] = ()
+    begins: int | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         """The hits, best first."""
@@ -122,6 +128,13 @@ def check_k(k: int) -> int:
     return k
 
 
+def check_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
+    """A policy's weights, if there are such signals."""
+    if unknown := sorted(set(weights) - set(SIGNALS)):
+        raise InvalidInput(f"policy: recall.weights has no signal {unknown[0]!r}; there are: {', '.join(SIGNALS)}")
+    return weights
+
+
 def recall(
     view: StreamView,
     query: str,
@@ -140,7 +153,7 @@ def recall(
         vector,
         seq=basis.seq,
         now=basis.now,
-        weights={**WEIGHTS, **policy.recall.weights},
+        weights={**WEIGHTS, **check_weights(policy.recall.weights)},
         allowed=(filters or Filters()).turns(view, basis.seq),
         k=check_k(k),
     )
@@ -155,6 +168,7 @@ def recall(
         facts=tuple(fact_hits(view, query, basis, valid_at, k)),
         episodes=tuple(_episode_hits(view, vector, basis.seq, k)),
         missing=() if vector is not None else ("dense",),
+        begins=view.begins(basis),
     )
 
 
@@ -183,7 +197,13 @@ def fact_hits(view: StreamView, query: str, basis: Basis, valid_at: int | None, 
 
 def fact_terms(row: FactRow) -> frozenset[str]:
     """The terms by which a fact can be asked for: of its key and the key's aliases, its value, and whose it is."""
-    names = (row.key.replace("_", " "), *describe(row.category, row.key).aliases, row.value, row.subject)
+    return _terms_of(row.category, row.key, row.value, row.subject)
+
+
+@lru_cache(maxsize=1 << 13)
+def _terms_of(category: Category, key: str, value: str, subject: str) -> frozenset[str]:
+    """Kept, because every recall asks for those of every active fact."""
+    names = (key.replace("_", " "), *describe(category, key).aliases, value, subject)
     return frozenset(term for name in names for term in terms(name))
 
 

@@ -1,6 +1,6 @@
 """The same observations under another policy: what would have been remembered instead. The store is not touched.
 
-What was said and what the user asked (turns, ends of conversations, what was forgotten) is decided anew in a log in
+What was said and what the user asked (turns, ends of conversations, what was forgotten or put right) is decided anew in a log in
 memory; vectors are those that were recorded, so no model is called.
 """
 
@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from events.commands import Command, EndConversation, EnrichLatest, RecordTurn
+from events.commands import Command, Correct, EndConversation, EnrichLatest, RecordTurn
 from events.envelope import Envelope
+from events.held_facts import slot_key
 from events.ids import StreamId
 from events.memory_log import MemoryLog
 from events.policy import Policy
-from events.vocabulary import ConversationEnded, MemoryForgotten, TurnEmbedded, TurnRecorded
+from events.vocabulary import ConversationEnded, FactAsserted, FactCorrected, MemoryForgotten, TurnEmbedded, TurnRecorded
 from memory_actors.enricher import Embedded, Enricher
 from memory_actors.extraction import Extractor
 from memory_actors.reading import Reader
@@ -58,6 +59,7 @@ class Replay:
         self._stream, self._policy, self._extractor = stream, policy, extractor
         self._events = events
         self._vectors = RecordedVectors(events)
+        self._asserted = {event.data.fact: event.data for event in events if isinstance(event.data, FactAsserted)}
         self._log, self._clock = MemoryLog(), RecordedClock()
         self._actor = UserActor(self._log, self._clock, lambda _: policy)
         self._enricher = Enricher(None, extractor, lambda _: policy)
@@ -74,6 +76,8 @@ class Replay:
                     self._do(EndConversation(id=f"end-{event.seq}", conversation=data.conversation, note=data.note))
                 case MemoryForgotten(text=text):
                     self._forget(text, event.seq)
+                case FactCorrected(fact=fact, value=value):
+                    self._correct(fact, value, event.seq)
                 case _:
                     pass
         return self._view.catch_up(self._log)
@@ -91,6 +95,14 @@ class Replay:
         turn = view.turns.after(0, len(view.recorded_at))[-1]
         work = self._enricher.work(turn, view.turns.past(turn.seq, 2), self._vectors.of(event.seq))
         self._do(EnrichLatest(id=f"enrich-{event.seq}", work=msgspec.structs.replace(work, model=self._vectors.model)))
+
+    def _correct(self, fact: str, value: str, seq: int) -> None:
+        """Of the fact that says the same here; under this policy there may be none."""
+        meant = self._asserted.get(fact)
+        held = self._actor.state(self._stream).facts.of(slot_key(meant.subject, meant.category, meant.key)) if meant else ()
+        same = [one for one in held if one.held and meant is not None and one.says(meant.value) and not one.says(value)]
+        if same:
+            self._do(Correct(id=f"correct-{seq}", fact=same[-1].id, value=value))
 
     def _forget(self, text: str, seq: int) -> None:
         view = self._view.catch_up(self._log)

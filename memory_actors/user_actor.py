@@ -73,7 +73,7 @@ class UserActor:
                 lost += 1
                 self._drop(stream)
                 if lost >= LOST_IN_A_ROW:
-                    raise Busy(f"{stream} is being written by others ({error}); nothing was written, try again") from error
+                    raise Busy(f"{stream} is being written by others ({error}); repeat what was not acknowledged, with the same ids") from error
             except BaseException:
                 self._drop(stream)
                 raise

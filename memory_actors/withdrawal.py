@@ -17,6 +17,14 @@ from projections.transcript import TurnRow
 _ASKING = frozenset(terms("please forget delete remove remember memory know anything everything that i my me about"))
 
 
+def check_text(text: str) -> None:
+    """Raises InvalidInput for a text that names nothing."""
+    if not text.strip():
+        raise InvalidInput("say what to forget; an empty text names nothing")
+    if not text.isascii() and text != text.encode(errors="replace").decode():
+        raise InvalidInput("the text holds a lone surrogate (half of a character); it is not valid text")
+
+
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     """What was withdrawn. `found`: how many facts and turns."""
 
@@ -47,8 +55,7 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
 
 def withdrawal(reader: Reader, text: str) -> Forgotten:
     """What `text` means at the reader's basis. Raises InvalidInput for a text that names nothing."""
-    if not text.strip():
-        raise InvalidInput("say what to forget; an empty text names nothing")
+    check_text(text)
     view, seq = reader.view, reader.basis.seq
     facts = match_facts(text, [fact for fact in reader.facts(everything=True) if fact.status in ("active", "pending")])
     sources = {turn for fact in facts for turn in fact.source_seqs}

@@ -54,7 +54,8 @@ class Transcript:
         self._ended: dict[str, list[int]] = {}
         self._withdrawn: dict[int, int] = {}
         self._vectors: dict[int, Vector] = {}
-        self._embedded_from, self._model = NEVER, ""
+        self._embedded_from = NEVER
+        self._space = "", 0
 
     def apply(self, envelope: Envelope) -> None:
         """Fold one event."""
@@ -64,7 +65,7 @@ class Transcript:
             case TurnEmbedded(turn_seq=turn, model=model) if envelope.vector is not None and len(envelope.vector):
                 self._vectors[turn] = envelope.vector[0]
                 if self._embedded_from == NEVER:
-                    self._embedded_from, self._model = envelope.seq, model
+                    self._embedded_from, self._space = envelope.seq, (model, envelope.vector.shape[1])
             case EpisodeClosed() as data:
                 self._closed.setdefault(data.conversation, []).append((envelope.seq, data.turn_end))
             case ConversationEnded(conversation=conversation):
@@ -99,9 +100,9 @@ class Transcript:
         """The recorded vector [d] of the turn alone (its first piece), if it has one."""
         return self._vectors.get(turn)
 
-    def embedded(self, seq: int, model: str) -> bool:
-        """Whether any turn had a vector by event `seq`, and the vectors that are searched are those of this model."""
-        return self._embedded_from <= seq and self._model == model
+    def embedded(self, seq: int, model: str) -> int:
+        """The dimensions of the vectors that are searched; 0 where there was none by event `seq`, or another model's."""
+        return self._space[1] if self._embedded_from <= seq and self._space[0] == model else 0
 
     def withdrawn(self, turn: int, seq: int) -> bool:
         """Whether the turn had been withdrawn by event `seq`."""

@@ -2,14 +2,13 @@
 
 `catch_up` reads what is new in the log; what was seen is skipped, a floor that an erasure raised starts the fold again,
 any other gap stops it. Parts that a reader does not need are not built, and their columns are not read.
-A view belongs to one thread at a time, because folding and even reading change it: `Views.reading` lends it.
+A view belongs to one thread at a time, because folding changes it; `Views` may be asked by several.
 """
 
 import bisect
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Protocol
 
 from events.digest import genesis
@@ -43,7 +42,6 @@ class StreamView:
         self.start = 1
         self.has_index = index
         self.has_vectors = vectors
-        self.lock = threading.RLock()
         self._reset()
 
     def _reset(self) -> None:
@@ -102,6 +100,10 @@ class StreamView:
             raise InvalidInput(f"@{seq} is beyond the end of {self.stream}, which is @{len(self.recorded_at)}")
         return at_seq(self.recorded_at, seq)
 
+    def begins(self, basis: Basis) -> int | None:
+        """When the stream's first event was recorded, if the basis lies before it."""
+        return self.recorded_at[self.start - 1] if len(self.recorded_at) >= self.start > basis.seq else None
+
     def event(self, seq: int) -> Envelope | None:
         """Event `seq`, if there is one."""
         at = seq - self.start
@@ -136,15 +138,8 @@ class Views:
         self._views: OrderedDict[StreamId, StreamView] = OrderedDict()
         self._lock = threading.Lock()
 
-    @contextmanager
-    def reading(self, stream: StreamId) -> Iterator[StreamView]:
-        """The stream's view, caught up with the log, for this thread alone. Other streams can be read meanwhile."""
-        view = self._held(stream)
-        with view.lock:
-            yield view.catch_up(self._log)
-
     def get(self, stream: StreamId) -> StreamView:
-        """The stream's view, caught up with the log; for an owner that has one thread."""
+        """The stream's view, caught up with the log."""
         return self._held(stream).catch_up(self._log)
 
     def _held(self, stream: StreamId) -> StreamView:
@@ -155,6 +150,10 @@ class Views:
             while len(self._views) > self._bound:
                 self._views.popitem(last=False)
             return view
+
+    def __contains__(self, stream: StreamId) -> bool:
+        """Whether the stream's view is held."""
+        return stream in self._views
 
     def drop(self, stream: StreamId) -> None:
         """Let a view go."""

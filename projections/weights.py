@@ -2,7 +2,7 @@
 
 Fitted on the five LoCoMo conversations conv-26, 30, 41, 42 and 43 (760 questions of categories 1 to 4 with evidence) by
 
-    python -m memory_actors.evaluation.fit FOLDER
+    memory-actors evaluate locomo FOLDER/conv-*.json --leave-one-out --json
 
 with vectors of all-MiniLM-L6-v2. Each conversation left out in turn: recall@5 0.776, @10 0.836, @20 0.880, nDCG@10 0.698
 (BM25 alone 0.54, 0.61, 0.68, 0.48). Weights above 0 sum to 1: a turn for which everything speaks scores about 1.

@@ -31,25 +31,36 @@ def run(arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
-    except click.ClickException as error:
-        return fail("InvalidInput", error.format_message(), arguments)
-    except MemoryActorsError as error:
-        return fail(error.kind, str(error), arguments)
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("interrupted; what was acknowledged is kept\n")
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (MemoryActorsError, click.ClickException, UnicodeEncodeError, OSError) as error:
+        sys.stderr.write(said(error, as_json="--json" in arguments) + "\n")
+        return MISTAKEN
 
 
-def fail(kind: str, message: str, arguments: Sequence[str]) -> int:
-    """Say what is wrong: one JSON object with `--json`, a line without."""
-    if "--json" in arguments:
-        sys.stderr.write(msgspec.json.encode({"error": kind, "message": safe(message)}).decode() + "\n")
-    else:
-        sys.stderr.write(f"{kind}: {safe(message)}\n")
-    return MISTAKEN
+def said(error: Exception, *, as_json: bool) -> str:
+    """What is wrong: one JSON object, or text that begins with the kind of the error. Without a command: the help."""
+    kind, message = described(error)
+    if as_json:
+        return msgspec.json.encode({"error": kind, "message": safe(message)}).decode()
+    return safe(message if isinstance(error, click.exceptions.NoArgsIsHelpError) else f"{kind}: {message}")
+
+
+def described(error: Exception) -> tuple[str, str]:
+    """The kind of an error and its message."""
+    match error:
+        case MemoryActorsError():
+            return error.kind, str(error)
+        case click.ClickException():
+            return "InvalidInput", error.format_message()
+        case UnicodeEncodeError():
+            return "InvalidInput", f"{error.object!r} holds a lone surrogate (half of a character); it is not valid text"
+        case _:
+            return type(error).__name__, str(error)
 
 
 def safe(message: str) -> str:

@@ -1,5 +1,7 @@
 """The main job on a bundled conversation, shown step by step."""
 
+import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -18,11 +20,11 @@ from memory_actors.ingest import ingest
 from memory_actors.inputs import read_inputs
 from memory_actors.memory import Memory, Reads
 
-BUDGET = 260
+BUDGET = 420
 NEXT = (
-    "memory-actors recall {user} 'where does she work?' --as-of 2026-05-31 --store {store}",
-    "memory-actors diff {user} 2026-02-28 now --store {store}",
-    "memory-actors facts {user} --all --store {store}",
+    "{command} recall {user} 'where does she work?' --as-of 2026-05-31 --store {store}",
+    "{command} diff {user} 2026-02-28 now --store {store}",
+    "{command} facts {user} --all --store {store}",
 )
 
 
@@ -45,12 +47,17 @@ def demo(chosen: Chosen) -> int:
     show.line(f"  {'sound' if sound.ok else 'DAMAGED'}: {sound.events} events in {sound.streams} stream")
     show.line("\n[bold]Try next:[/bold]")
     for command in NEXT:
-        show.line("  " + show.printable(command.format(user=bundled.USER, store=store)))
+        show.line("  " + show.printable(command.format(command=_typed(), user=bundled.USER, store=store)))
     return 0 if sound.ok else 1
 
 
 def _placement(ray: str) -> str:
     return "the actor in this process" if ray == "off" else "an actor on Ray"
+
+
+def _typed() -> str:
+    """What to type to get this program: its name, or where it is if it is not on the path."""
+    return "memory-actors" if shutil.which("memory-actors") else os.path.relpath(sys.argv[0])
 
 
 def _step(number: int, title: str) -> None:

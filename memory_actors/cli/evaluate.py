@@ -67,7 +67,7 @@ def _show(block: Answer, title: str) -> None:
 def _left_out(todo: list[Task], progress: Callable[[int], None]) -> Answer:
     from memory_actors.evaluation.fit import report  # noqa: PLC0415 - SciPy, which nothing else here needs
 
-    if len(todo) < 2:  # noqa: PLR2004
+    if len(todo) < 2:
         raise click.UsageError("--leave-one-out needs two conversations or more")
     return report(todo, progress)
 

@@ -1,6 +1,7 @@
 """Commands that compare and explain."""
 
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -105,4 +106,11 @@ def sql(chosen: Chosen, query: str, as_of: str | None) -> None:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | list | dict | None) else value.isoformat() if hasattr(value, "isoformat") else str(value)
+    """A value that JSON has; times as they are everywhere, decimals and the rest as text."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z" if value.tzinfo else value.isoformat()
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

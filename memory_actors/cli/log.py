@@ -63,4 +63,4 @@ def copy(chosen: Chosen, until: str, destination: Path) -> None:
     if chosen.json:
         show.as_json({"streams": found.streams, "events": found.events, "destination": str(destination)})
     else:
-        show.line(f"copied {found.events} events of {found.streams} streams to {destination}")
+        show.line(f"copied {found.events} events of {found.streams} streams to {show.printable(str(destination))}")

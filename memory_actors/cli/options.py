@@ -26,7 +26,7 @@ class Chosen(msgspec.Struct):
 
     def over(self, other: "Chosen") -> "Chosen":
         """These choices, and the other's where nothing is chosen here."""
-        mine = {name: value for name, value in msgspec.structs.asdict(self).items() if value}
+        mine = {name: value for name, value in msgspec.structs.asdict(self).items() if value not in (None, False)}
         return msgspec.structs.replace(other, **mine)
 
     def settings(self) -> Settings:
@@ -35,10 +35,13 @@ class Chosen(msgspec.Struct):
         return msgspec.structs.replace(from_environment(), recalls="never", **chosen)
 
     def memory(self, *, write: bool = False) -> "Memory":
-        """The memory that is meant. Only writes make a store that is not there, or need Ray."""
-        from memory_actors.memory import Memory  # noqa: PLC0415 - `--help` should not wait for it
+        """The memory that is meant. Only writes make a store that is not there, or need Ray, or a model (before they begin)."""
+        from memory_actors.embedder import check_model  # noqa: PLC0415 - `--help` should not wait for these
+        from memory_actors.memory import Memory  # noqa: PLC0415
 
         settings = self.settings()
+        if write:
+            check_model(settings.embedder)
         return Memory(settings.store, ray=settings.ray if write else "off", settings=settings, naive="utc", create=write)
 
 

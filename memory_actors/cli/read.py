@@ -12,7 +12,12 @@ from memory_actors.memory import Memory, Reads
 
 def reads(memory: Memory, user: str, moment: str | None) -> Reads:
     """A handle that only reads."""
-    return memory.user(user).as_of(moment or "now")
+    return memory.user(user).as_of("now" if moment is None else moment)
+
+
+def none(handle: Reads, what: str) -> str:
+    """The sentence for an empty answer, which says when the stream begins where that is later."""
+    return what if handle.begins is None else f"{what}: the stream begins at {answers.time(handle.begins)}"
 
 
 @click.command()
@@ -28,16 +33,19 @@ def reads(memory: Memory, user: str, moment: str | None) -> Reads:
 def recall(chosen: Chosen, user: str, query: str, k: int | None, as_of: str | None, valid_at: str | None, **filters: Any) -> None:
     """The turns of USER that QUERY is about, best first, with facts and episodes."""
     with chosen.memory() as memory:
-        found = reads(memory, user, as_of).recall(query, k=k, valid_at=valid_at, **filters)
+        handle = reads(memory, user, as_of)
+        found = handle.recall(query, k=k, valid_at=valid_at, **filters)
     if chosen.json:
         show.as_json(answers.recall(found))
         return
     rows = [(f"{hit.score:.2f}", f"@{hit.seq}", show.date(hit.occurred_at), hit.speaker or hit.role, show.short(hit.content)) for hit in found.hits]
-    show.table(("score", "turn", "when", "who", "what"), rows, "nothing is remembered yet")
+    show.table(("score", "turn", "when", "who", "what"), rows, none(handle, "nothing is remembered yet"))
     for hit in found.facts:
         show.line(f"[dim]{hit.fact.id}[/dim] {show.printable(f'{hit.fact.key}: {hit.fact.value}')}")
     if found.pending:
         show.line(f"[dim]{found.pending} turns are not enriched yet: `memory-actors enrich {show.printable(user)}`[/dim]")
+    for leg in found.missing:
+        show.line(f"[dim]without the {leg} leg of recall: no vectors of this embedder[/dim]")
     show.basis(found.basis)
 
 
@@ -73,7 +81,8 @@ def context(
 def facts(chosen: Chosen, user: str, everything: bool, as_of: str | None, valid_at: str | None) -> None:
     """What is believed of USER, most important first."""
     with chosen.memory() as memory:
-        rows = reads(memory, user, as_of).facts(valid_at=valid_at, all=everything)
+        handle = reads(memory, user, as_of)
+        rows = handle.facts(valid_at=valid_at, all=everything)
     if chosen.json:
         show.as_json([answers.fact(row) for row in rows])
         return
@@ -81,7 +90,7 @@ def facts(chosen: Chosen, user: str, everything: bool, as_of: str | None, valid_
     cells = [
         (row.id, row.subject, row.key, row.value, show.date(row.valid_from), show.date(row.valid_to), f"{row.confidence:.2f}", row.status) for row in rows
     ]
-    show.table(titles, [row[: len(titles)] for row in cells], f"no facts of {user}")
+    show.table(titles, [row[: len(titles)] for row in cells], none(handle, f"no facts of {user}"))
 
 
 @click.command()
@@ -91,12 +100,13 @@ def facts(chosen: Chosen, user: str, everything: bool, as_of: str | None, valid_
 def episodes(chosen: Chosen, user: str, as_of: str | None) -> None:
     """Closed spans of USER's conversations, summarised."""
     with chosen.memory() as memory:
-        rows = reads(memory, user, as_of).episodes()
+        handle = reads(memory, user, as_of)
+        rows = handle.episodes()
     if chosen.json:
         show.as_json([answers.episode(row) for row in rows])
         return
     cells = [(row.id, row.conversation, f"{row.turn_start}-{row.turn_end}", row.title or "(not summarised yet)") for row in rows]
-    show.table(("id", "conversation", "turns", "title"), cells, f"no episode of {user} has closed yet: one does when turn 21 arrives, or at `end`")
+    show.table(("id", "conversation", "turns", "title"), cells, none(handle, f"no episode of {user} has closed yet (one does when turn 21 arrives, or at `end`)"))
 
 
 @click.command()
@@ -107,12 +117,13 @@ def episodes(chosen: Chosen, user: str, as_of: str | None) -> None:
 def topics(chosen: Chosen, user: str, everything: bool, as_of: str | None) -> None:
     """What USER talks about, strongest first, decaying."""
     with chosen.memory() as memory:
-        rows = reads(memory, user, as_of).topics(all=everything)
+        handle = reads(memory, user, as_of)
+        rows = handle.topics(all=everything)
     if chosen.json:
         show.as_json([answers.topic(row) for row in rows])
         return
     cells = [(row.id, f"{row.priority:.3g}", f"{row.half_life_days:g} d", row.accesses, row.messages, row.title) for row in rows]
-    show.table(("id", "priority", "half-life", "accesses", "messages", "title"), cells, f"no topics of {user}")
+    show.table(("id", "priority", "half-life", "accesses", "messages", "title"), cells, none(handle, f"no topics of {user}"))
 
 
 @click.command()
@@ -123,12 +134,13 @@ def topics(chosen: Chosen, user: str, everything: bool, as_of: str | None) -> No
 def session(chosen: Chosen, user: str, conversation: str | None, as_of: str | None) -> None:
     """The turns of USER's conversation that have not left the session."""
     with chosen.memory() as memory:
-        name, rows = reads(memory, user, as_of).session(conversation)
+        handle = reads(memory, user, as_of)
+        name, rows = handle.session(conversation)
     if chosen.json:
         show.as_json(answers.session(name, rows))
         return
     cells = [(f"@{row.seq}", row.turn, show.date(row.occurred_at), row.speaker or row.role, show.short(row.content)) for row in rows]
-    show.table(("seq", "turn", "when", "who", "what"), cells, f"no open turns of {user}")
+    show.table(("seq", "turn", "when", "who", "what"), cells, none(handle, f"no open turns of {user}"))
 
 
 @click.command()
@@ -139,12 +151,13 @@ def session(chosen: Chosen, user: str, conversation: str | None, as_of: str | No
 def events(chosen: Chosen, user: str, after: int, as_of: str | None) -> None:
     """Everything that is recorded of USER, in order; with --json one object a line."""
     with chosen.memory() as memory:
-        found = list(reads(memory, user, as_of).events(after=after))
+        handle = reads(memory, user, as_of)
+        found = list(handle.events(after=after))
     if chosen.json:
         show.as_lines(answers.event(event) for event in found)
         return
     cells = [(event.seq, answers.time(event.recorded_at), event.type, show.short(str(answers.event(event)["payload"]), 90)) for event in found]
-    show.table(("seq", "recorded at", "type", "payload"), cells, f"no events of {user}")
+    show.table(("seq", "recorded at", "type", "payload"), cells, none(handle, f"no events of {user}"))
 
 
 @click.command()
@@ -165,9 +178,10 @@ def users(chosen: Chosen) -> None:
 def conversations(chosen: Chosen, user: str, as_of: str | None) -> None:
     """USER's conversations."""
     with chosen.memory() as memory:
-        rows = reads(memory, user, as_of).conversations()
+        handle = reads(memory, user, as_of)
+        rows = handle.conversations()
     if chosen.json:
         show.as_json([answers.conversation(row) for row in rows])
         return
     cells = [(row.conversation, row.turns, row.open, show.date(row.first), show.date(row.last), "ended" if row.ended else "") for row in rows]
-    show.table(("conversation", "turns", "open", "first", "last", ""), cells, f"no conversations of {user}")
+    show.table(("conversation", "turns", "open", "first", "last", ""), cells, none(handle, f"no conversations of {user}"))

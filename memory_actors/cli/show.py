@@ -50,11 +50,12 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[Any]], empty: str) -> N
     """A table, or a sentence where there are no rows."""
     rows = list(rows)
     if not rows:
-        line(empty)
+        if empty:
+            line(printable(empty))
         return
     built = Table(box=None, pad_edge=False, header_style="bold")
     for title in titles:
-        built.add_column(title, overflow="fold", justify="right" if title in RIGHT else "left")
+        built.add_column(printable(title), overflow="fold", justify="right" if title in RIGHT else "left")
     for row in rows:
         built.add_row(*(printable(str(value)) for value in row))
     console().print(built)

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from events.errors import InvalidInput
+from events.errors import InvalidInput, MemoryActorsError
 from events.ids import StreamId
 from memory_actors import answers
 from memory_actors.cli import show
@@ -66,10 +66,20 @@ def record(
         ack = handle.record(role, text, id=turn_id, speaker=speaker, occurred_at=when)
         if no_wait:
             memory.close(finish=False)
+        else:
+            _enriched(memory, handle.stream)
     if chosen.json:
         show.as_json(answers.ack(ack))
     else:
         show.line(f"{'was there already' if ack.duplicate else 'recorded'} as event {ack.seq} at {answers.time(ack.recorded_at)}")
+
+
+def _enriched(memory: Memory, stream: StreamId) -> None:
+    """Wait for background work. The turn is durable: what keeps it from being enriched is said, and is no failure of this command."""
+    try:
+        memory.background.drain(stream)
+    except MemoryActorsError as error:
+        sys.stderr.write(f"recorded, but not enriched: {error}\n")
 
 
 def _instant(text: str) -> int:
@@ -89,7 +99,7 @@ def end(chosen: Chosen, user: str, conversation: str, note: str | None) -> None:
     with chosen.memory(write=True) as memory:
         memory.known(memory.user(user).stream)
         ack = memory.user(user).end(conversation, note)
-    show.as_json(answers.ack(ack)) if chosen.json else show.line(f"ended {conversation!r} at event {ack.seq}")
+    show.as_json(answers.ack(ack)) if chosen.json else show.line(f"ended {show.printable(repr(conversation))} at event {ack.seq}")
 
 
 @click.command()
@@ -104,7 +114,7 @@ def forget(chosen: Chosen, user: str, text: str) -> None:
         show.as_json(answers.forgotten(found))
         return
     if not found.found:
-        show.line(f"nothing of {user} matches {text!r}; nothing was changed. `facts {user}` lists what is known")
+        show.line(show.printable(f"nothing of {user} matches {text!r}; nothing was changed. `facts {user}` lists what is known"))
         return
     show.line(f"withdrew {len(found.facts)} facts and {len(found.turns)} turns")
     show.table(("what", "id", "text"), [("fact", row.id, f"{row.key}: {row.value}") for row in found.facts], "")
@@ -120,7 +130,7 @@ def correct(chosen: Chosen, user: str, fact: str, value: str) -> None:
     """Put FACT (an id, as `facts` shows it) right: the old value was never so, VALUE is."""
     with chosen.memory(write=True) as memory:
         ack = memory.user(user).correct(fact, value)
-    show.as_json(answers.ack(ack)) if chosen.json else show.line(f"{fact} is corrected by event {ack.seq}")
+    show.as_json(answers.ack(ack)) if chosen.json else show.line(f"{show.printable(fact)} is corrected by event {ack.seq}")
 
 
 @click.command()

@@ -24,8 +24,8 @@ from memory_actors.ingest import ingest
 from memory_actors.inputs import TurnLine, locomo, read_inputs
 from memory_actors.inputs.locomo import Question
 from memory_actors.memory import Memory
-from memory_actors.reading import Reader
 from memory_actors.ray_tasks import mapped
+from memory_actors.reading import Reader
 from memory_actors.settings import Settings
 
 SPACE = "locomo"

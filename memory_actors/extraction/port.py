@@ -3,7 +3,6 @@
 from typing import Protocol
 
 from events.candidates import Candidate
-from memory_actors.extraction.patterns import extract
 
 
 class Extractor(Protocol):
@@ -26,4 +25,6 @@ class PatternExtractor:
 
     def extract(self, text: str, *, subject: str, occurred_at: int, previous: str | None = None) -> list[Candidate]:
         """As `patterns.extract`."""
+        from memory_actors.extraction.patterns import extract  # noqa: PLC0415 - its patterns take 0.1 s to compile; reads need none
+
         return extract(text, subject=subject, occurred_at=occurred_at, previous=previous)

@@ -1,0 +1,244 @@
+"""Every placement keeps the contract of writers; and what only writers on Ray have to show."""
+
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+from builders import ANN, BOB, turn
+from writer_contract import WriterContract, inline, said
+
+from events import errors
+from events.errors import (
+    Busy,
+    ClusterUnavailable,
+    InvalidInput,
+    MemoryActorsError,
+    OutcomeUnknown,
+    StoreDamaged,
+    UnknownUser,
+)
+from events.file_log import FileLog
+from events.ids import StreamId
+from events.policy import Policy
+from events.store import Store
+from memory_actors.placement import check_address, make_writer
+from memory_actors.settings import Settings
+from memory_actors.writer import InlineWriter, acks
+
+
+class TestInlineWriter(WriterContract):
+    @pytest.fixture
+    def writer(self, store: Store) -> InlineWriter:
+        return inline(store)
+
+
+@pytest.fixture(scope="module")
+def ray_here() -> Iterator[None]:
+    """One Ray of our own for all tests of this module."""
+    from memory_actors.ray_writer import start, stop
+
+    assert start("local")
+    yield
+    stop()
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray_here")
+class TestRayWriter(WriterContract):
+    @pytest.fixture
+    def writer(self, store: Store) -> Iterator["RayWriter"]:  # noqa: F821 - Ray is imported only where it is used
+        from memory_actors.ray_writer import RayWriter
+
+        writer = RayWriter("local", store, lambda _: Policy(), Settings())
+        yield writer
+        writer.close()
+
+    def test_a_copied_store_has_actors_of_its_own(self, writer: "RayWriter", store: Store) -> None:  # noqa: F821
+        """As has a folder of the same name on another node; the same store has the same."""
+        from memory_actors.ray_writer import namespace
+
+        here = namespace(store, "node")
+
+        assert here == namespace(Store(store.path, store.description), "node")
+        assert 3 == len({here, namespace(Store(store.path / "copy", store.description), "node"), namespace(store, "another")})
+
+    def test_another_policy_is_refused(self, writer: "RayWriter", store: Store, log: FileLog) -> None:  # noqa: F821
+        """The actor that is there decides by its own, whatever a second caller brings."""
+        from memory_actors.ray_writer import RayWriter
+
+        acks(writer.execute(ANN, [turn(1)]))
+        strict = RayWriter("local", store, lambda _: other_policy(), Settings())
+
+        with pytest.raises(InvalidInput, match="another policy"):
+            strict.execute(ANN, [turn(2)])
+
+        assert ["turn 1"] == said(log, ANN)
+
+    def test_an_idle_actor_ends_and_the_next_call_makes_another(self, store: Store, log: FileLog) -> None:
+        """Nobody notices."""
+        from memory_actors.ray_writer import RayWriter
+
+        writer = RayWriter("local", store, lambda _: Policy(), Settings(), idle=0.2)
+        acks(writer.execute(ANN, [turn(1)]))
+        old = writer.actor(ANN)
+        ended(old)
+
+        assert 2 == acks(writer.execute(ANN, [turn(2)]))[0].seq
+        assert old != writer.actor(ANN)
+        writer.close()
+
+    def test_a_frozen_actor_is_given_up_in_time_and_the_outcome_is_unknown(self, store: Store, log: FileLog) -> None:
+        """The deadline is for the whole call; a repeat with the same id settles it."""
+        import ray
+
+        from memory_actors.ray_writer import RayWriter
+
+        writer = RayWriter("local", store, lambda _: Policy(), Settings(deadline=20))
+        acks(writer.execute(ANN, [turn(1)]))
+        pid = ray.get(writer.actor(ANN).pid.remote())
+        hasty = RayWriter("local", store, lambda _: Policy(), Settings(deadline=2))
+        hasty.actor(ANN)
+        os.kill(pid, signal.SIGSTOP)
+
+        with pytest.raises(OutcomeUnknown, match="within 2 s"):
+            hasty.execute(ANN, [turn(2)])
+
+        os.kill(pid, signal.SIGCONT)
+        assert 2 == acks(writer.execute(ANN, [turn(2)]))[0].seq
+        assert ["turn 1", "turn 2"] == said(log, ANN)
+        hasty.close()
+        writer.close()
+
+    def test_beyond_a_bound_users_share_actors(self, store: Store, log: FileLog, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Six users, two actors of their own and at most two for the others."""
+        from memory_actors import ray_writer
+
+        monkeypatch.setattr(ray_writer, "PER_USER", 2)
+        monkeypatch.setattr(ray_writer, "POOL", 2)
+        writer = ray_writer.RayWriter("local", store, lambda _: Policy(), Settings())
+        streams = [StreamId("home", f"u{number}") for number in range(6)]
+
+        for stream in (*streams, *streams):
+            acks(writer.execute(stream, [turn(1)]))
+
+        assert 3 <= len(writer._actors) <= 4
+        assert [["turn 1"]] * 6 == [said(log, stream) for stream in streams]
+        writer.close()
+
+    def test_nothing_is_asked_of_a_ray_that_was_shut_down(self, writer: "RayWriter", monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F821
+        """Ray would start or find another one by itself."""
+        import ray
+
+        monkeypatch.setattr(ray, "is_initialized", lambda: False)
+
+        with pytest.raises(ClusterUnavailable, match="shut down"):
+            writer.execute(ANN, [turn(1)])
+
+    def test_closing_ends_the_actors_on_a_ray_that_goes_on(self, writer: "RayWriter", store: Store) -> None:  # noqa: F821
+        """Ray is ended by the last who uses it."""
+        import ray
+
+        acks(writer.execute(ANN, [turn(1)]))
+        actor = writer.actor(ANN)
+
+        writer.close()
+
+        ended(actor)
+        assert ray.is_initialized()
+
+    def test_big_batches_are_cut_and_parts_are_small(self) -> None:
+        """No argument is as large as what Ray keeps in its object store, no call as large as what it refuses."""
+        from memory_actors.ray_writer import CALL_BYTES, packed, parts
+
+        commands = [turn(number, "x" * 1_000_000) for number in range(20)]
+
+        bodies = packed(commands)
+
+        assert commands == [command for body in bodies for command in pickle.loads(b"".join(parts(body)))]
+        assert max(map(len, bodies)) <= CALL_BYTES
+        assert max(len(part) for body in bodies for part in parts(body)) < 100_000
+
+    def test_waits_grow_and_differ(self) -> None:
+        """So that those who were turned away together do not return together."""
+        from memory_actors.ray_writer import ATTEMPTS, waits
+
+        one, two = list(waits(b"one")), list(waits(b"two"))
+
+        assert ATTEMPTS - 1 == len(one)
+        assert one == list(waits(b"one")) != two
+        assert all(0.05 <= wait <= 7.5 for wait in one)
+        assert sum(one) > 10
+
+
+def other_policy() -> Policy:
+    """A policy that decides otherwise."""
+    from events.policy import SessionRules
+
+    return Policy(session=SessionRules(window=6, keep=3))
+
+
+def ended(actor: object) -> None:
+    """Until the actor has died; asking it does not keep it."""
+    import ray
+    from ray.exceptions import RayActorError
+
+    def ask_for_ever() -> None:
+        while True:
+            ray.get(actor.hello.remote(), timeout=20)
+
+    with pytest.raises(RayActorError):
+        ask_for_ever()
+
+
+@pytest.mark.parametrize("address", ["", " ", "ray://127.0.0.1:10001", "http://127.0.0.1:8265"])
+def test_what_is_no_address_is_said(address: str) -> None:
+    """With what an address would be."""
+    with pytest.raises(InvalidInput, match="HOST:PORT"):
+        check_address(address)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:1", "127.0.0.1:99999", "127.0.0.1:x"])
+def test_where_no_ray_is_is_said_at_once(address: str) -> None:
+    """Ray itself would try for ten minutes."""
+    with pytest.raises(ClusterUnavailable, match="--ray local"):
+        check_address(address)
+
+
+def test_what_listens_may_be_no_ray() -> None:
+    """It is spoken to as gRPC begins, and does not answer as gRPC does."""
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: server.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"), daemon=True).start()
+
+        with pytest.raises(ClusterUnavailable, match="not Ray"):
+            check_address(f"127.0.0.1:{server.getsockname()[1]}")
+
+
+def test_off_is_in_this_process(store: Store, log: FileLog, clock: object) -> None:
+    """No Ray is imported for it."""
+    writer = make_writer("off", store, log, clock, lambda _: Policy(), Settings())
+
+    assert "inline" == writer.placement
+    assert 1 == acks(writer.execute(BOB, [turn(1)]))[0].seq
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownUser("ann", "home", ("anna",)),
+        Busy("others", retry_after=7.0),
+        StoreDamaged("torn", "log/x.parquet", 3),
+        *(kind("why") for kind in MemoryActorsError.__subclasses__() if kind not in (UnknownUser, Busy, StoreDamaged)),
+    ],
+    ids=lambda error: error.kind,
+)
+def test_errors_cross_processes_as_they_are(error: MemoryActorsError) -> None:
+    """Type, words and fields."""
+    copy = pickle.loads(pickle.dumps(error))
+
+    assert (type(error), str(error), vars(error)) == (type(copy), str(copy), vars(copy))
+    assert type(error) is getattr(errors, error.kind)
