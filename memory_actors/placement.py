@@ -36,9 +36,8 @@ def check_address(ray: str) -> None:
         raise InvalidInput(
             f'ray is "off", "local", "auto" or the address HOST:PORT of a cluster that this machine is a node of, not {ray!r}'
         )
-    address = os.environ.get("RAY_ADDRESS", "auto") if ray == "auto" else ray
-    if address not in ("local", "auto", ""):
-        _probe(address)
+    if ray not in ("local", "auto"):
+        _probe(ray)
 
 
 def _probe(address: str) -> None:

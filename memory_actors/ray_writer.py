@@ -20,7 +20,7 @@ from zlib import crc32
 
 import msgspec
 import ray
-from ray.exceptions import GetTimeoutError, PendingCallsLimitExceeded, RayActorError, RayError, RayTaskError
+from ray.exceptions import ActorDiedError, GetTimeoutError, PendingCallsLimitExceeded, RayActorError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from events.ambient import SystemClock, pause
@@ -122,8 +122,8 @@ class Session:
         """Connect, or start a Ray; whether it is ours to end. "local" never attaches to a stranger's cluster."""
         with self._lock:
             if not ray.is_initialized():
-                self._writers = 0
-                check_address(address)
+                self._end()
+                check_address(_found() if address == "auto" else address)
                 _connect(address)
                 self._watcher = _watch() if address == "local" else None
             elif not self._writers:
@@ -139,6 +139,7 @@ class Session:
                 self._end()
 
     def _end(self) -> None:
+        self._writers = 0
         if self._watcher is not None:
             self._watcher.kill()
             self._watcher.communicate()
@@ -180,11 +181,37 @@ def _children(pid: int | str) -> list[str]:
     return [child for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()]
 
 
+def _found() -> str:
+    """What Ray will take for "auto": it may be the address of a cluster that is no more."""
+    try:
+        return ray._private.services.canonicalize_bootstrap_address("auto") or "local"  # noqa: SLF001 - there is no public way
+    except (ConnectionError, ValueError) as error:
+        raise ClusterUnavailable(f"no Ray here to join: {error} `--ray local` starts one") from error
+
+
 def _hush() -> None:
     """Ray prints to stdout that a worker died, whatever `log_to_driver` says; here it is a log record. Callers get it as an error."""
     worker = ray._private.worker  # noqa: SLF001 - there is no public way
     if hasattr(worker, "print_to_stdstream"):
         worker.print_to_stdstream = lambda data, **_: logging.getLogger(__name__).info("%s", "\n".join(data["lines"]))
+
+
+class Hosting:
+    """An actor that was asked for, and what it should have been made with."""
+
+    def __init__(self, name: str, actor: Any, hosted: Hosted) -> None:
+        self.name, self.actor, self._hosted = name, actor, hosted
+        self._greeted = False
+
+    def greet(self, seconds: float) -> None:
+        """Raises InvalidInput for an actor that decides by another policy than the caller's."""
+        if not self._greeted:
+            found: Hosted = ray.get(self.actor.hello.remote(), timeout=seconds)
+            if found.policy != self._hosted.policy:
+                raise InvalidInput(
+                    f"the actor {self.name} was made with another policy; use that one, or wait {found.idle:.0f} s until it has ended"
+                )
+            self._greeted = True
 
 
 class RayWriter:
@@ -205,7 +232,8 @@ class RayWriter:
         self._settings = settings
         self._store = store
         self._idle = idle
-        self._actors: dict[str, Any] = {}
+        self._making = threading.Lock()
+        self._actors: dict[str, Hosting] = {}
 
     def execute(self, stream: StreamId, commands: Sequence[Command]) -> list[Reply]:
         """Carry out commands in order; one reply each. What got no answer is asked again, with the same command ids."""
@@ -226,12 +254,15 @@ class RayWriter:
     def _ask(self, stream: StreamId, body: bytes, ends: float) -> list[Reply]:
         if not ray.is_initialized():
             raise ClusterUnavailable("Ray has been shut down since this memory was opened; open it again")
+        hosting = self._hosting(self._name(stream), self._policy(stream.space))
         try:
-            actor = self.actor(stream)
-            answer = ray.get(actor.execute.remote(stream, *parts(body)), timeout=max(ends - monotonic(), 0.0))
+            hosting.greet(self._settings.deadline)
+            answer = ray.get(hosting.actor.execute.remote(stream, *parts(body)), timeout=max(ends - monotonic(), 0.0))
         except RayTaskError:
             raise  # an error that is no MemoryActorsError is a defect: it is an instance of its own type too
         except RayError as error:
+            if isinstance(error, ActorDiedError):
+                self._forget(hosting)
             raise self._translated(stream, error) from error
         if isinstance(answer, MemoryActorsError):
             raise answer
@@ -245,16 +276,12 @@ class RayWriter:
         if isinstance(error, GetTimeoutError):
             return OutcomeUnknown(f"no reply for {stream} within {self._settings.deadline:.0f} s; repeat with the same id")
         if isinstance(error, RayActorError):
-            self._actors.pop(self._name(stream), None)
             return OutcomeUnknown(f"the actor of {stream} died, more than once; repeat with the same id")
         return ClusterUnavailable(f"Ray failed, and what was sent for {stream} may be durable or not; repeat with the same id ({error})")
 
     def actor(self, stream: StreamId) -> Any:
         """The handle of the actor that hosts the user; it may have died since."""
-        name = self._name(stream)
-        if name not in self._actors:
-            self._actors[name] = self._made(name, self._policy(stream.space))
-        return self._actors[name]
+        return self._hosting(self._name(stream), self._policy(stream.space)).actor
 
     def _name(self, stream: StreamId) -> str:
         """The user's own actor, or, where there are many, one of the pool's of its policy."""
@@ -263,7 +290,14 @@ class RayWriter:
             return name
         return f"pool:{self._policy(stream.space).hash}:{crc32(stream.folder.encode()) % POOL}"
 
-    def _made(self, name: str, policy: Policy) -> Any:
+    def _hosting(self, name: str, policy: Policy) -> "Hosting":
+        """One handle an actor: an actor that is not detached dies with the handle that made it."""
+        with self._making:
+            if name not in self._actors:
+                self._actors[name] = self._made(name, policy)
+            return self._actors[name]
+
+    def _made(self, name: str, policy: Policy) -> "Hosting":
         hosted = Hosted(str(self._store.path), self._store.description.store_id, canonical(policy), self._settings.streams, self._idle)
         actor = USER_ACTOR.options(
             name=name,
@@ -272,16 +306,19 @@ class RayWriter:
             lifetime="detached" if self._joined else None,
             scheduling_strategy=NodeAffinitySchedulingStrategy(self._node, soft=False),
         ).remote(hosted)
-        found: Hosted = ray.get(actor.hello.remote(), timeout=self._settings.deadline)
-        if found.policy != hosted.policy:
-            raise InvalidInput(f"the actor {name} was made with another policy; use that one, or wait {found.idle:.0f} s until it has ended")
-        return actor
+        return Hosting(name, actor, hosted)
+
+    def _forget(self, hosting: "Hosting") -> None:
+        with self._making:
+            if self._actors.get(hosting.name) is hosting:
+                del self._actors[hosting.name]
 
     def close(self) -> None:
         """End what would outlive this writer for nothing: its actors, unless they are detached, and a Ray that was started for it."""
-        actors, self._actors = list(self._actors.values()), {}
-        for actor in actors if ray.is_initialized() and not self._joined else ():
-            ray.kill(actor)
+        with self._making:
+            ended, self._actors = list(self._actors.values()), {}
+        for hosting in ended if ray.is_initialized() and not self._joined else ():
+            ray.kill(hosting.actor)
         if self._ours:
             self._ours = False
             stop()

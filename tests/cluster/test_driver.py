@@ -124,13 +124,17 @@ def head(tmp_path: Path) -> Iterator[str]:
         env={**os.environ, "RAY_AUTH_MODE": "token"},
         start_new_session=True,
     )
+    address = "none yet"
     try:
-        yield _address(tmp_path / "head.log")
+        address = _address(tmp_path / "head.log")
+        yield address
     finally:
-        ours = descendants(process.pid)
-        process.terminate()
+        for pid in running({process.pid, *descendants(process.pid)}):
+            os.kill(pid, signal.SIGKILL)
         process.wait(GONE_SECONDS)
-        wait_until_gone(ours)
+        latest = Path("/tmp/ray/ray_current_cluster")
+        if latest.is_file() and latest.read_text() == address:
+            latest.unlink()
 
 
 def _address(log: Path) -> str:

@@ -73,4 +73,4 @@ def pid_of(writer: "RayWriter") -> int:  # noqa: F821
         try:
             return ray.get(writer.actor(ANN).pid.remote(), timeout=40)
         except RayActorError:
-            writer._actors.clear()
+            continue
