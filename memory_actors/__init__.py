@@ -22,10 +22,12 @@ if TYPE_CHECKING:
         UnknownUser,
     )
     from events.policy import Policy
+    from memory_actors.async_memory import AsyncMemory
     from memory_actors.memory import Memory
     from memory_actors.settings import Settings
 
 __all__ = [
+    "AsyncMemory",
     "Busy",
     "ClusterUnavailable",
     "Erased",
@@ -42,7 +44,12 @@ __all__ = [
     "StoreTooNew",
     "UnknownUser",
 ]
-_ELSEWHERE = {"Memory": "memory_actors.memory", "Policy": "events.policy", "Settings": "memory_actors.settings"}
+_ELSEWHERE = {
+    "AsyncMemory": "memory_actors.async_memory",
+    "Memory": "memory_actors.memory",
+    "Policy": "events.policy",
+    "Settings": "memory_actors.settings",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,19 +1,8 @@
-"""UserActors on Ray: a named actor a user, and the client that talks to it.
-
-Ray may run two instances of one named actor at once, and may lose a call or its reply: both are safe, because the fence
-is in storage and every command has an id. So Ray's own retries are off, and the client retries with the same ids.
-What is recorded never enters Ray's object store, which may spill to disk where an erasure would not find it.
-"""
+"""The client of UserActors on Ray: a named actor a user, asked with a deadline, and again with the same command ids."""
 
 import hashlib
-import logging
-import os
-import pickle
-import subprocess
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any
 from zlib import crc32
@@ -22,178 +11,24 @@ import msgspec
 import ray
 from ray.exceptions import ActorDiedError, GetTimeoutError, PendingCallsLimitExceeded, RayActorError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, stop_before_delay, wait_random_exponential
 
-from events.ambient import SystemClock, pause
 from events.commands import Command
-from events.errors import Busy, ClusterUnavailable, InvalidInput, MemoryActorsError, OutcomeUnknown, StoreNotHere
-from events.file_log import FileLog
+from events.errors import Busy, ClusterUnavailable, InvalidInput, MemoryActorsError, OutcomeUnknown
 from events.ids import StreamId
 from events.policy import Policy
-from events.store import Store, open_store
-from memory_actors.placement import check_address
+from events.store import Store
+from memory_actors.ray_actor import IDLE_SECONDS, PENDING_CALLS, USER_ACTOR, Hosted, packed, parts
+from memory_actors.ray_session import start, stop
 from memory_actors.settings import Settings
-from memory_actors.user_actor import Reply, UserActor
+from memory_actors.user_actor import Reply
 
-PENDING_CALLS = 256
 PER_USER = 32
 """So many actors of one user each; whoever comes after them shares the pool's, for an actor costs 100 MB."""
 POOL = 4
-IDLE_SECONDS = 600.0
-"""After at most twice this time without a call, an actor ends."""
 ATTEMPTS = 10
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
-PART_BYTES = 64_000
-"""Ray keeps arguments of 100 KB and more in its object store, and smaller ones, up to 10 MB a call, in the call."""
-CALL_BYTES = 8_000_000
-OBJECT_STORE_BYTES = 80_000_000
-
-
-class Hosted(msgspec.Struct, frozen=True):
-    """What an actor is told when it is made: values only."""
-
-    path: str
-    store_id: str
-    policy: bytes
-    streams: int
-    idle: float = IDLE_SECONDS
-
-
-class HostedUserActor:
-    """The UserActor as Ray runs it. Making it touches nothing, for a raise there is final death; the first call opens.
-
-    An actor that has been idle ends itself; a call that arrives at that moment fails, and its client asks anew.
-    """
-
-    def __init__(self, hosted: Hosted) -> None:
-        self._hosted = hosted
-        self._actor: UserActor | None = None
-        self._used = threading.Event()
-        self._working = threading.Lock()
-        threading.Thread(target=self._end_when_idle, daemon=True).start()
-
-    def hello(self) -> Hosted:
-        """What this actor was made with: `get_if_exists` ignores arguments."""
-        return self._hosted
-
-    def pid(self) -> int:
-        """The process that it lives in."""
-        return os.getpid()
-
-    def execute(self, stream: StreamId, *parts: bytes) -> list[Reply] | MemoryActorsError:
-        """Carry out packed commands; an error of the whole comes back as a value, so that it keeps its type."""
-        self._used.set()
-        commands: list[Command] = pickle.loads(b"".join(parts))  # noqa: S301 - Ray would have done the same
-        with self._working:
-            try:
-                return self._opened().execute(stream, commands)
-            except MemoryActorsError as error:
-                return error
-            finally:
-                self._used.set()
-
-    def _opened(self) -> UserActor:
-        if self._actor is None:
-            store = open_store(self._hosted.path)
-            if store.description.store_id != self._hosted.store_id:
-                raise StoreNotHere(f"another store than the caller's is at {store.path} on this machine")
-            policy = msgspec.json.decode(self._hosted.policy, type=Policy)
-            self._actor = UserActor(FileLog(store), SystemClock(), lambda _: policy, self._hosted.streams)
-        return self._actor
-
-    def _end_when_idle(self) -> None:
-        while True:
-            while self._used.wait(self._hosted.idle):
-                self._used.clear()
-            with self._working:
-                if not self._used.is_set():
-                    ray.kill(ray.get_runtime_context().current_actor)
-                    return
-
-
-class Session:
-    """This process's connection to Ray: made for the first writer, ended with the last, unless it was the caller's own."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._writers = 0
-        self._watcher: subprocess.Popen[bytes] | None = None
-
-    def join(self, address: str) -> bool:
-        """Connect, or start a Ray; whether it is ours to end. "local" never attaches to a stranger's cluster."""
-        with self._lock:
-            if not ray.is_initialized():
-                self._end()
-                check_address(_found() if address == "auto" else address)
-                _connect(address)
-                self._watcher = _watch() if address == "local" else None
-            elif not self._writers:
-                return False
-            self._writers += 1
-            return True
-
-    def leave(self) -> None:
-        """One writer less. The last one ends a Ray that was started here, its actors with it."""
-        with self._lock:
-            self._writers -= 1
-            if self._writers == 0:
-                self._end()
-
-    def _end(self) -> None:
-        self._writers = 0
-        if self._watcher is not None:
-            self._watcher.kill()
-            self._watcher.communicate()
-            self._watcher = None
-        if ray.is_initialized():
-            ray.shutdown()
-
-
-SESSION = Session()
-start, stop = SESSION.join, SESSION.leave
-
-
-def _connect(address: str) -> None:
-    new: dict[str, Any] = {"include_dashboard": False, "num_cpus": os.cpu_count(), "object_store_memory": OBJECT_STORE_BYTES}
-    _hush()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **(new if address == "local" else {}))
-    except (RayError, ConnectionError, ValueError, RuntimeError, OSError) as error:
-        hint = "" if address == "local" else " A cluster that asks for a token needs RAY_AUTH_MODE=token."
-        raise ClusterUnavailable(f"no Ray at {address!r}: {error}.{hint} `--ray local` starts one here, `--ray off` does without") from error
-
-
-def _watch() -> "subprocess.Popen[bytes] | None":
-    """A process that waits for the end of this one, however it ends, and then kills the agents of the Ray that was started here.
-
-    Ray's other processes end with their driver, but when it was killed, these take a minute to report it to nobody.
-    """
-    raylets = [pid for pid in _children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text().strip() == "raylet"]
-    agents = [pid for raylet in raylets for pid in _children(raylet)]
-    if not agents:
-        return None
-    command = ["sh", "-c", 'read -r _; sleep 2; kill -9 "$@"', "memory-actors-watch", *agents]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-
-
-def _children(pid: int | str) -> list[str]:
-    return [child for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()]
-
-
-def _found() -> str:
-    """What Ray will take for "auto": it may be the address of a cluster that is no more."""
-    try:
-        return ray._private.services.canonicalize_bootstrap_address("auto") or "local"  # noqa: SLF001 - there is no public way
-    except (ConnectionError, ValueError) as error:
-        raise ClusterUnavailable(f"no Ray here to join: {error} `--ray local` starts one") from error
-
-
-def _hush() -> None:
-    """Ray prints to stdout that a worker died, whatever `log_to_driver` says; here it is a log record. Callers get it as an error."""
-    worker = ray._private.worker  # noqa: SLF001 - there is no public way
-    if hasattr(worker, "print_to_stdstream"):
-        worker.print_to_stdstream = lambda data, **_: logging.getLogger(__name__).info("%s", "\n".join(data["lines"]))
+_JITTERED = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
 
 
 class Hosting:
@@ -241,15 +76,13 @@ class RayWriter:
 
     def _delivered(self, stream: StreamId, body: bytes) -> list[Reply]:
         ends = monotonic() + self._settings.deadline
-        delays = waits(body)
-        while True:
-            try:
-                return self._ask(stream, body, ends)
-            except (Busy, OutcomeUnknown) as error:
-                wait = next(delays, None)
-                if wait is None or monotonic() + max(wait, getattr(error, "retry_after", 0.0)) > ends:
-                    raise
-            pause(wait)
+        attempts = Retrying(
+            retry=retry_if_exception_type((Busy, OutcomeUnknown)),
+            wait=_wait,
+            stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(self._settings.deadline),
+            reraise=True,
+        )
+        return attempts(self._ask, stream, body, ends)
 
     def _ask(self, stream: StreamId, body: bytes, ends: float) -> list[Reply]:
         if not ray.is_initialized():
@@ -324,9 +157,6 @@ class RayWriter:
             stop()
 
 
-USER_ACTOR = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=0, max_pending_calls=PENDING_CALLS)(HostedUserActor)
-
-
 def namespace(store: Store, node: str) -> str:
     """Of this store at this place: a copied store never reaches the original's actors, nor does a folder of the same name elsewhere."""
     name = f"{store.description.store_id}\0{store.path}\0{node}".encode()
@@ -338,22 +168,7 @@ def canonical(policy: Policy) -> bytes:
     return msgspec.json.encode(policy, order="deterministic")
 
 
-def packed(commands: Sequence[Command]) -> list[bytes]:
-    """Commands in order, in as few calls as fit."""
-    body = pickle.dumps(list(commands))
-    if len(body) <= CALL_BYTES or len(commands) == 1:
-        return [body]
-    half = len(commands) // 2
-    return packed(commands[:half]) + packed(commands[half:])
-
-
-def parts(body: bytes) -> list[bytes]:
-    """Small enough that Ray sends each within the call."""
-    return [body[start : start + PART_BYTES] for start in range(0, len(body), PART_BYTES)]
-
-
-def waits(body: bytes) -> Iterator[float]:
-    """Seconds before each further attempt, growing; scattered by what is sent, so that callers do not return in step."""
-    for attempt in range(ATTEMPTS - 1):
-        scatter = 0.5 + crc32(body, attempt) / 2**32
-        yield min(FIRST_WAIT * 2**attempt, LONGEST_WAIT) * scatter
+def _wait(state: RetryCallState) -> float:
+    """Seconds before the next attempt: growing, jittered, and not before a busy actor has said."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    return max(_JITTERED(state), getattr(error, "retry_after", 0.0))

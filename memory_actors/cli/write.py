@@ -11,9 +11,10 @@ from memory_actors.cli import show
 from memory_actors.cli.options import Chosen, common
 from memory_actors.ingest import enrich as enrich_stream
 from memory_actors.ingest import ingest as ingest_lines
-from memory_actors.inputs import read_inputs
-from memory_actors.memory import Memory
+from memory_actors.inputs import TurnLine, read_inputs
+from memory_actors.memory import Memory, turn_command
 from memory_actors.times import parse_instant
+from memory_actors.writer import acks
 
 
 @click.command()
@@ -61,13 +62,22 @@ def record(
 ) -> None:
     """Record one turn of USER."""
     with chosen.memory(write=True) as memory:
-        handle = memory.user(user, conversation=conversation)
-        when = None if occurred_at is None else _instant(occurred_at)
-        ack = handle.record(role, text, id=turn_id, speaker=speaker, occurred_at=when)
-        if no_wait:
-            memory.close(finish=False)
-        else:
-            _enriched(memory, handle.stream)
+        stream = memory.user(user).stream
+        line = TurnLine(
+            user=user,
+            space=stream.space,
+            role=role,  # type: ignore[arg-type]  # click refuses any other
+            content=text,
+            conversation=conversation,
+            speaker=speaker,
+            occurred_at=None if occurred_at is None else _instant(occurred_at),
+            turn_id=turn_id,
+            origin="record",
+            line=1,
+        )
+        [ack] = acks(memory.writer.execute(stream, [turn_command(line, memory.store.secret)]))
+        if not no_wait:
+            _enriched(memory, stream)
     if chosen.json:
         show.as_json(answers.ack(ack))
     else:

@@ -38,7 +38,7 @@ class TestInlineWriter(WriterContract):
 @pytest.fixture(scope="module")
 def ray_here() -> Iterator[None]:
     """One Ray of our own for all tests of this module."""
-    from memory_actors.ray_writer import start, stop
+    from memory_actors.ray_session import start, stop
 
     assert start("local")
     yield
@@ -151,7 +151,7 @@ class TestRayWriter(WriterContract):
 
     def test_big_batches_are_cut_and_parts_are_small(self) -> None:
         """No argument is as large as what Ray keeps in its object store, no call as large as what it refuses."""
-        from memory_actors.ray_writer import CALL_BYTES, packed, parts
+        from memory_actors.ray_actor import CALL_BYTES, packed, parts
 
         commands = [turn(number, "x" * 1_000_000) for number in range(20)]
 
@@ -161,16 +161,19 @@ class TestRayWriter(WriterContract):
         assert max(map(len, bodies)) <= CALL_BYTES
         assert max(len(part) for body in bodies for part in parts(body)) < 100_000
 
-    def test_waits_grow_and_differ(self) -> None:
-        """So that those who were turned away together do not return together."""
-        from memory_actors.ray_writer import ATTEMPTS, waits
+    def test_a_busy_actor_says_when_to_come_back(self) -> None:
+        """Nobody returns before the time that Busy names; other waits are bounded."""
+        from tenacity import RetryCallState, Retrying
 
-        one, two = list(waits(b"one")), list(waits(b"two"))
+        from memory_actors.ray_writer import LONGEST_WAIT, _wait
 
-        assert ATTEMPTS - 1 == len(one)
-        assert one == list(waits(b"one")) != two
-        assert all(0.05 <= wait <= 7.5 for wait in one)
-        assert sum(one) > 10
+        state = RetryCallState(Retrying(), None, (), {})
+        state.set_exception((Busy, Busy("wait", retry_after=30.0), None))
+        busy = _wait(state)
+        state.set_exception((OutcomeUnknown, OutcomeUnknown("gone"), None))
+
+        assert 30.0 == busy
+        assert 0 <= _wait(state) <= LONGEST_WAIT
 
 
 def other_policy() -> Policy:

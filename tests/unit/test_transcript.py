@@ -8,11 +8,8 @@ from projections.transcript import Transcript
 def fed(*payloads: Payload, occurred_at: int | None = None) -> Transcript:
     transcript = Transcript()
     for seq, data in enumerate(payloads, 1):
-        transcript.apply(
-            Envelope(
-                space="s", user="u", seq=seq, type=type(data).__name__, schema_version=1, recorded_at=seq * 10, occurred_at=occurred_at, data=data
-            )  # fmt: skip
-        )
+        given = {"space": "s", "user": "u", "seq": seq, "type": type(data).__name__, "schema_version": 1, "recorded_at": seq * 10}
+        transcript.apply(Envelope(**given, occurred_at=occurred_at, data=data))
     return transcript
 
 
