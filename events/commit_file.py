@@ -5,6 +5,7 @@ its bytes with that field zeroed, patched in before the file is linked. Anything
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import asdict
 
+from events import one_row
 from events.digest import SIZE, file_digest
 from events.envelope import Source, Vectors
 from events.errors import StoreDamaged
@@ -55,7 +57,20 @@ MANY = 16
 
 
 def encode(rows: Sequence[Row]) -> bytes:
-    """The file of these rows: equal rows give equal bytes. A few rows are neither compressed nor given dictionaries: that only costs."""
+    """The file of these rows: equal rows give equal bytes."""
+    template = _template() if one_row.fits(rows) else None
+    return _patched(_written(rows) if template is None else template.encode(rows[0]))
+
+
+@cache
+def _template() -> one_row.Template | None:
+    zero = bytes(SIZE)
+    sample = Row("s", "u", 1, "T", 1, 0, None, zero, zero, zero, bytes(16), "c", None, (), b"{}", None)
+    return one_row.Template.of(sample, _written, DIGEST_KEY)
+
+
+def _written(rows: Sequence[Row]) -> bytes:
+    """The file as pyarrow writes it, its digest blank. A few rows are neither compressed nor given dictionaries: that only costs."""
     sink = pa.BufferOutputStream()
     many = len(rows) >= MANY
     compression, dictionaries = ("zstd", ["space", "user", "type"]) if many else ("none", False)
@@ -64,7 +79,8 @@ def encode(rows: Sequence[Row]) -> bytes:
     ) as writer:
         writer.write_table(_table(rows))
         writer.add_key_value_metadata({DIGEST_KEY.decode(): _BLANK.decode()})
-    return _patched(sink.getvalue().to_pybytes())
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def _patched(blank: bytes) -> bytes:

@@ -11,8 +11,14 @@ import numpy.typing as npt
 
 from events.envelope import Envelope
 from events.vocabulary import EpisodeClosed, EpisodeSummarised, MemoryForgotten
+from projections.dense import DenseRows
+from projections.growable import Growable
 
 Vector = npt.NDArray[np.int16]
+NEVER = 2**63 - 1
+DECIMALS = 9
+ROUNDING = 1e-8
+"""More than rounding to `DECIMALS` moves a score."""
 
 
 class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,11 +41,11 @@ class _Episode:
 
     def __init__(self, data: EpisodeClosed, envelope: Envelope) -> None:
         self.data, self.seq, self.closed_at = data, envelope.seq, envelope.happened_at
-        self.summaries: list[tuple[int, EpisodeSummarised | None, Vector | None]] = []
+        self.summaries: list[tuple[int, EpisodeSummarised | None]] = []
 
-    def summary(self, seq: int) -> tuple[int, EpisodeSummarised, Vector | None] | None:
-        at, data, vector = next((one for one in reversed(self.summaries) if one[0] <= seq), (0, None, None))
-        return None if data is None else (at, data, vector)
+    def summary(self, seq: int) -> tuple[int, EpisodeSummarised] | None:
+        at, data = next((one for one in reversed(self.summaries) if one[0] <= seq), (0, None))
+        return None if data is None else (at, data)
 
     def row(self, seq: int) -> EpisodeRow:
         found = self.summary(seq)
@@ -57,11 +63,44 @@ class _Episode:
         )
 
 
+class _Summaries:
+    """The vectors of summaries, of one dimension: whose each is, until when it counted, and its squared length."""
+
+    def __init__(self) -> None:
+        self.rows, self.left, self.norms = DenseRows(), Growable(np.int64), Growable(np.float64)
+        self.of: list[_Episode] = []
+        self._latest: dict[str, int] = {}
+
+    def add(self, seq: int, episode: _Episode, vector: Vector) -> None:
+        self.rows.add(seq, len(self.of), vector[np.newaxis])
+        self.left.append(NEVER)
+        self.norms.append(_norm(vector))
+        self._latest[episode.data.episode] = len(self.of)
+        self.of.append(episode)
+
+    def end(self, seq: int, name: str) -> None:
+        """From `seq` on the episode's last summary counts no more."""
+        if (row := self._latest.pop(name, None)) is not None:
+            self.left.put(row, seq)
+
+    def nearest(self, vector: Vector, seq: int, k: int) -> list[tuple[float, _Episode]]:
+        """A few more than the `k` nearest as of `seq`, in no order. Sums, products and roots are those of exact integers."""
+        dots = self.rows.dots(vector, seq)[1].astype(np.float64)
+        norms = self.norms.first(len(dots)) * float(_norm(vector))
+        cosines = np.divide(dots, np.sqrt(norms), out=np.zeros(len(dots)), where=norms > 0)
+        places = np.flatnonzero(self.left.first(len(dots)) > seq)
+        if k < len(places):
+            least = np.partition(cosines[places], len(places) - k)[len(places) - k]
+            places = places[cosines[places] > least - ROUNDING]
+        return [(round(float(cosines[at]), DECIMALS), self.of[at]) for at in places.tolist()]
+
+
 class EpisodeTable:
     """All episodes of a stream."""
 
     def __init__(self) -> None:
         self._episodes: dict[str, _Episode] = {}
+        self._vectors: dict[int, _Summaries] = {}
 
     def apply(self, envelope: Envelope) -> None:
         """Fold one event."""
@@ -69,14 +108,25 @@ class EpisodeTable:
             case EpisodeClosed() as data:
                 self._episodes[data.episode] = _Episode(data, envelope)
             case EpisodeSummarised() as data if data.episode in self._episodes:
-                vector = None if envelope.vector is None else envelope.vector[0]
-                self._episodes[data.episode].summaries.append((envelope.seq, data, vector))
+                self._summarise(envelope, data)
             case MemoryForgotten(episodes=episodes):
                 for name in episodes:
-                    if name in self._episodes:
-                        self._episodes[name].summaries.append((envelope.seq, None, None))
+                    self._withdraw(envelope.seq, name)
             case _:
                 pass
+
+    def _summarise(self, envelope: Envelope, data: EpisodeSummarised) -> None:
+        self._withdraw(envelope.seq, data.episode)
+        episode = self._episodes[data.episode]
+        episode.summaries[-1] = (envelope.seq, data)
+        if envelope.vector is not None:
+            self._vectors.setdefault(envelope.vector.shape[1], _Summaries()).add(envelope.seq, episode, envelope.vector[0])
+
+    def _withdraw(self, seq: int, name: str) -> None:
+        if name in self._episodes:
+            self._episodes[name].summaries.append((seq, None))
+            for vectors in self._vectors.values():
+                vectors.end(seq, name)
 
     def view(self, seq: int) -> list[EpisodeRow]:
         """The episodes closed by event `seq`, in order."""
@@ -91,17 +141,18 @@ class EpisodeTable:
 
     def nearest(self, vector: Vector, seq: int, k: int) -> list[tuple[EpisodeRow, float]]:
         """The `k` episodes whose summaries resemble the query vector [d] most, by cosine similarity; later ones first among equals."""
-        scored = []
-        for episode in self._visible(seq):
-            found = episode.summary(seq)
-            if found is not None and found[2] is not None and found[2].shape == vector.shape:
-                scored.append((cosine(found[2], vector), episode))
+        known = self._vectors.get(len(vector))
+        scored = [] if known is None else known.nearest(vector, seq, k)
         scored.sort(key=lambda pair: (-pair[0], -pair[1].seq))
         return [(episode.row(seq), score) for score, episode in scored[:k]]
 
 
 def cosine(one: Vector, other: Vector) -> float:
     """Cosine similarity of two integer vectors, from exact sums, rounded to 9 decimals."""
-    a, b = one.astype(np.int64), other.astype(np.int64)
-    norms = int(a @ a) * int(b @ b)
-    return round(int(a @ b) / math.sqrt(norms), 9) if norms else 0.0
+    norms = _norm(one) * _norm(other)
+    return round(int(one.astype(np.int64) @ other.astype(np.int64)) / math.sqrt(norms), DECIMALS) if norms else 0.0
+
+
+def _norm(vector: Vector) -> int:
+    wide = vector.astype(np.int64)
+    return int(wide @ wide)

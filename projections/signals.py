@@ -159,7 +159,7 @@ def _lexical(moment: Moment) -> dict[str, Floats]:
     touched = _touched(moment, found)
     if not len(touched.ordinals):
         return {}
-    one_before, two_before, one_after, two_after = (touched.counts[:, places] for places in touched.near)
+    one_before, two_before, one_after, two_after = (np.take(touched.counts, places, axis=1) for places in touched.near)
     own = touched.counts[:, :-1]
     window = own + one_before + two_before + one_after + two_after
     idfs, mean_length = moment.asked.idfs, moment.lexical.mean_length
