@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from events.deciding.fact_slots import FactRules
 from events.errors import InvalidInput
-from events.fact_slots import FactRules
 
 SECONDS_A_DAY = 86_400
 MICROS_A_DAY = SECONDS_A_DAY * 1_000_000
@@ -52,7 +52,6 @@ class RecallRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """How legs are fused. `weights` overrides single weights of the fitted defaults, by signal name."""
 
     k: int = 10
-    half_life_days: float = 30.0
     weights: dict[str, float] = {}
 
 
@@ -83,7 +82,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         _check(self.topics.limit >= 1, "topics.limit must be at least 1")
         _check(self.topics.accesses_to_double >= 1, "topics.accesses_to_double must be at least 1")
         _check(0 < self.topics.base_half_life_days <= self.topics.max_half_life_days, "topics half-lives must be positive, base at most max")
-        _check(self.recall.half_life_days > 0, "recall.half_life_days must be positive")
         _check(1 <= self.recall.k <= MAX_K, f"recall.k must be 1 to {MAX_K}")
         _check(1 <= self.context.hits <= MAX_K // 2, f"context.hits must be 1 to {MAX_K // 2}")
         _check(all(0 <= one <= 1 for one in self._shares()), "shares, confidences and importances must be 0 to 1")

@@ -1,7 +1,7 @@
 """What can happen to a memory: the payloads of all events, one class a type.
 
 A type is never changed, only given further optional fields; a change of meaning is a new schema version with an
-upcaster (see `events.upcast`). Fields are the facts of the moment: what a threshold or a window size decided is
+upcaster (see `events.log.upcast`). Fields are the facts of the moment: what a threshold or a window size decided is
 written here, so that changing a default never rewrites the past. Times are microseconds since the epoch, UTC.
 Seqs point into the event's own stream.
 """

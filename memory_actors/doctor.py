@@ -12,13 +12,13 @@ import msgspec
 
 from events.ambient import Clock
 from events.errors import MemoryActorsError
-from events.file_log import FileLog
-from events.files import Files
-from events.store import open_store
-from memory_actors.embedder import DEFAULT_MODEL, check_model, check_weights
+from events.log.file_log import FileLog
+from events.log.files import Files
+from events.log.store import open_store
+from memory_actors.models.embedder import DEFAULT_MODEL, check_model, check_weights
+from memory_actors.models.tokenizer import bundled_model
 from memory_actors.settings import Settings
 from memory_actors.times import show
-from memory_actors.tokenizer import bundled_model
 
 LOW_BYTES = 1 << 30
 PACKAGES = ("ray", "duckdb", "pyarrow", "hnswlib", "sentence-transformers", "httpx", "msgspec", "torch", "numpy")

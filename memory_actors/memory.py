@@ -29,26 +29,26 @@ from events.ambient import Clock, SystemClock
 from events.commands import Correct, EndConversation, RecordTurn
 from events.envelope import Envelope
 from events.errors import InvalidInput, UnknownUser
-from events.file_log import FileLog
 from events.ids import StreamId, stream_id
+from events.log.file_log import FileLog
+from events.log.store import create_store, open_store
 from events.policy import Policy
-from events.store import create_store, open_store
-from memory_actors.background import Background
-from memory_actors.context import Context
-from memory_actors.difference import Difference, difference
-from memory_actors.embedder import Embedder, embedder_named
-from memory_actors.enricher import Enricher
+from memory_actors.actors.background import Background
+from memory_actors.actors.enricher import Enricher
+from memory_actors.actors.placement import make_writer
+from memory_actors.actors.user_actor import Ack
+from memory_actors.actors.writer import Writer, acks
 from memory_actors.extraction import PatternExtractor
 from memory_actors.inputs import TurnLine, identities
-from memory_actors.placement import make_writer
-from memory_actors.reading import Reader, When
-from memory_actors.recall import Filters, Recall
-from memory_actors.replay import replayed
+from memory_actors.models.embedder import Embedder, embedder_named
+from memory_actors.reads.context import Context
+from memory_actors.reads.difference import Difference, difference
+from memory_actors.reads.reading import Reader, When
+from memory_actors.reads.recall import Filters, Recall
+from memory_actors.reads.replay import replayed
+from memory_actors.reads.withdrawal import Forgotten, withdrawal
 from memory_actors.settings import Settings
 from memory_actors.times import Naive, parse_time
-from memory_actors.user_actor import Ack
-from memory_actors.withdrawal import Forgotten, withdrawal
-from memory_actors.writer import Writer, acks
 from projections.episodes import EpisodeRow
 from projections.facts import FactRow
 from projections.topics import TopicRow

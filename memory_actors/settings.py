@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from events.errors import InvalidInput
-from memory_actors.embedder import DEFAULT_MODEL
+from memory_actors.models.embedder import DEFAULT_MODEL
 
 PREFIX = "MEMORY_ACTORS_"
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from events.envelope import Envelope
 from events.vocabulary import EpisodeClosed, EpisodeSummarised, MemoryForgotten
-from projections.dense import DenseRows
-from projections.growable import Growable
+from projections.index.dense import DenseRows
+from projections.index.growable import Growable
 
 Vector = npt.NDArray[np.int16]
 NEVER = 2**63 - 1

@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from events.errors import InvalidInput
-from events.row import Row
+from events.log.row import Row
 
 MEMORY_LIMIT = "2GB"
 THREADS = 2

@@ -8,7 +8,7 @@ import bisect
 
 import msgspec
 
-from events.decay import half_life_days, priority
+from events.deciding.decay import half_life_days, priority
 from events.envelope import Envelope
 from events.policy import TopicRules
 from events.vocabulary import TopicAssigned, TopicForgotten, TopicRevived, TopicStarted

@@ -11,19 +11,19 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Protocol
 
-from events.digest import genesis
 from events.envelope import Envelope
 from events.errors import InvalidInput
 from events.ids import StreamId
 from events.log import Log, Tail
+from events.log.digest import genesis
 from events.vocabulary import EnrichmentFailed, TurnsEnriched
 from projections.basis import Basis, as_of, at_seq, latest
 from projections.episodes import EpisodeTable
 from projections.facts import FactTable
-from projections.ranking import TurnIndex
+from projections.index.ranking import TurnIndex
+from projections.index.turn_feed import TurnFeed
 from projections.topics import TopicDecay
 from projections.transcript import Transcript
-from projections.turn_feed import TurnFeed
 
 
 class Projection(Protocol):

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from events import commit_file
 from events.commands import RecordTurn
 from events.envelope import NewEvent
-from events.file_log import FileLog
 from events.ids import StreamId
-from events.log import Handle, Log
-from events.plan import Floor, file_name
-from events.row import Row, Stamped
-from events.store import Description, Store, Windows
+from events.log import Handle, Log, commit_file
+from events.log.file_log import FileLog
+from events.log.plan import Floor, file_name
+from events.log.row import Row, Stamped
+from events.log.store import Description, Store, Windows
 from events.vocabulary import Payload, StreamErased, TurnRecorded
 
 ANN, BOB = StreamId("home", "ann"), StreamId("home", "bob")

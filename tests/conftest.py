@@ -6,8 +6,8 @@ import pytest
 from builders import counting_salt
 from clocks import TickingClock
 
-from events.file_log import FileLog
-from events.store import Store, create_store
+from events.log.file_log import FileLog
+from events.log.store import Store, create_store
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from events.envelope import Vectors
-from projections.dense import quantised
-from projections.tokens import terms
+from projections.index.dense import quantised
+from projections.index.tokens import terms
 
 DIMENSIONS = 384
 MODEL = "hashed-stems"
@@ -25,7 +25,7 @@ class HashedStems:
         self._dimensions = dimensions
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """int16 [n, dimensions]: unit vectors times what `projections.dense` says (4086 at 384)."""
+        """int16 [n, dimensions]: unit vectors times what `projections.index.dense` says (4086 at 384)."""
         self.calls.append(len(texts))
         if self.failing:
             self.failing -= 1

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from events.files import Files
+from events.log.files import Files
 
 Step = Literal["names", "read", "exists", "make_folder", "link_new", "unlink", "fsync", "fsync_folder"]
 T = TypeVar("T")

@@ -16,12 +16,12 @@ from events.commands import Correct, EndConversation, RecordTurn
 from events.ids import StreamId
 from events.policy import EpisodeRules, Policy, SessionRules, TopicRules
 from memory_actors import demo
-from memory_actors.ingest import enrich, ingest
+from memory_actors.actors.user_actor import Ack
+from memory_actors.actors.writer import acks
 from memory_actors.inputs import TurnLine, read_inputs
+from memory_actors.inputs.ingest import enrich, ingest
 from memory_actors.memory import Memory
 from memory_actors.settings import Settings
-from memory_actors.user_actor import Ack
-from memory_actors.writer import acks
 
 DAY = 86_400_000_000
 LOCOMO = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo" / "conv-26.json"

@@ -10,14 +10,13 @@ from typing import Any
 import click
 import msgspec
 
-from events.verify import verify
-from memory_actors import answers
+from events.log.verify import verify
 from memory_actors import demo as bundled
-from memory_actors.cli import show
+from memory_actors.cli import answers, show
 from memory_actors.cli.explain import differences, said
 from memory_actors.cli.options import Chosen, common
-from memory_actors.ingest import ingest
 from memory_actors.inputs import read_inputs
+from memory_actors.inputs.ingest import ingest
 from memory_actors.memory import Memory, Reads
 
 BUDGET = 420

@@ -9,11 +9,10 @@ import click
 
 from events.errors import InvalidInput
 from events.policy import Policy, parse_policy
-from memory_actors import answers
-from memory_actors.cli import show
+from memory_actors.cli import answers, show
 from memory_actors.cli.options import Chosen, as_of, common, valid_at
 from memory_actors.cli.read import reads
-from memory_actors.difference import Difference
+from memory_actors.reads.difference import Difference
 from projections.sql import select
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from events import copying, statistics
-from events import verify as verifying
-from memory_actors import answers
-from memory_actors.cli import show
+from events.log import copying, statistics
+from events.log import verify as verifying
+from memory_actors.cli import answers, show
 from memory_actors.cli.options import Chosen, common
 
 FOUND = 1

@@ -36,8 +36,8 @@ class Chosen(msgspec.Struct):
 
     def memory(self, *, write: bool = False) -> "Memory":
         """The memory that is meant. Only writes make a store that is not there, or need Ray, or a model (before they begin)."""
-        from memory_actors.embedder import check_model  # noqa: PLC0415 - `--help` should not wait for these
         from memory_actors.memory import Memory  # noqa: PLC0415
+        from memory_actors.models.embedder import check_model  # noqa: PLC0415 - `--help` should not wait for these
 
         settings = self.settings()
         if write:

@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from memory_actors import answers
-from memory_actors.cli import show
+from memory_actors.cli import answers, show
 from memory_actors.cli.options import Chosen, as_of, common, valid_at
 from memory_actors.memory import Memory, Reads
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-from memory_actors.context import day
+from memory_actors.reads.context import day
 from memory_actors.times import show as show_time
 
 WIDTH = 140

@@ -6,15 +6,14 @@ import click
 
 from events.errors import InvalidInput, MemoryActorsError
 from events.ids import StreamId
-from memory_actors import answers
-from memory_actors.cli import show
+from memory_actors.actors.writer import acks
+from memory_actors.cli import answers, show
 from memory_actors.cli.options import Chosen, common
-from memory_actors.ingest import enrich as enrich_stream
-from memory_actors.ingest import ingest as ingest_lines
 from memory_actors.inputs import TurnLine, read_inputs
+from memory_actors.inputs.ingest import enrich as enrich_stream
+from memory_actors.inputs.ingest import ingest as ingest_lines
 from memory_actors.memory import Memory, turn_command
 from memory_actors.times import parse_instant
-from memory_actors.writer import acks
 
 
 @click.command()

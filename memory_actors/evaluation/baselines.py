@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from projections.tokens import terms
+from projections.index.tokens import terms
 
 Floats = npt.NDArray[np.float64]
 

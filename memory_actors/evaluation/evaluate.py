@@ -17,15 +17,15 @@ import numpy as np
 
 from events.errors import InvalidInput
 from events.policy import Policy
-from memory_actors.embedder import Embedder, embedder_named
+from memory_actors.actors.ray_tasks import mapped
 from memory_actors.evaluation import baselines
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
-from memory_actors.ingest import ingest
 from memory_actors.inputs import TurnLine, locomo, read_inputs
+from memory_actors.inputs.ingest import ingest
 from memory_actors.inputs.locomo import Question
 from memory_actors.memory import Memory
-from memory_actors.ray_tasks import mapped
-from memory_actors.reading import Reader
+from memory_actors.models.embedder import Embedder, embedder_named
+from memory_actors.reads.reading import Reader
 from memory_actors.settings import Settings
 
 SPACE = "locomo"

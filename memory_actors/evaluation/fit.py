@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from memory_actors.embedder import embedder_named
 from memory_actors.evaluation.evaluate import GROUPS, Answer, Task, questions, written
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
-from projections.signals import SIGNALS
+from memory_actors.models.embedder import embedder_named
+from projections.index.signals import SIGNALS
 
 Floats = npt.NDArray[np.float64]
 

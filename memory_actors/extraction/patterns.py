@@ -2,7 +2,7 @@
 
 `extract` is a pure function of its arguments. It reads a turn sentence by sentence and clause by clause, passes over
 what is asked, supposed, quoted, negated, temporary or said of others, and gives candidates, which are only proposals:
-`events.fact_slots` decides. Work is linear in the text and bounded by the limits of `clauses`.
+`events.deciding.fact_slots` decides. Work is linear in the text and bounded by the limits of `clauses`.
 """
 
 import re

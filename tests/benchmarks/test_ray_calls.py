@@ -9,12 +9,12 @@ from measure import interleaved, report, seconds
 
 from events.ambient import SystemClock, new_id
 from events.commands import RecordTurn
-from events.file_log import FileLog
 from events.ids import StreamId
+from events.log.file_log import FileLog
+from events.log.store import create_store
 from events.policy import Policy
-from events.store import create_store
+from memory_actors.actors.user_actor import Ack, UserActor
 from memory_actors.settings import Settings
-from memory_actors.user_actor import Ack, UserActor
 
 CONTENT = "I moved to Lisbon in March, and I am still vegetarian. Please keep answers short, and use metric units."
 ROUNDS = 200
@@ -30,7 +30,7 @@ def test_a_turn_through_ray(tmp_path: Path) -> None:
     """The call less the record in process: aim at most two empty calls."""
     import ray
 
-    from memory_actors.ray_writer import RayWriter
+    from memory_actors.actors.ray_writer import RayWriter
 
     class Empty:
         """Takes what a UserActor's actor takes, gives what it gives, and does nothing. (Local, so that Ray sends it by value.)"""

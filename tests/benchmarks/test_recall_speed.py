@@ -13,12 +13,12 @@ from events.envelope import Envelope
 from events.errors import ModelMissing
 from events.policy import Policy
 from events.vocabulary import EpisodeClosed, EpisodeSummarised, FactAsserted, Payload, TurnEmbedded, TurnRecorded
-from memory_actors import recall as parts
-from memory_actors.embedder import DEFAULT_MODEL, embedder_named
-from memory_actors.recall import Filters, recall
-from projections.dense import quantised
+from memory_actors.models.embedder import DEFAULT_MODEL, embedder_named
+from memory_actors.reads import recall as parts
+from memory_actors.reads.recall import Filters, recall
+from projections.index.dense import quantised
+from projections.index.weights import WEIGHTS
 from projections.view import StreamView, fold
-from projections.weights import WEIGHTS
 
 TURNS, FACTS, DIMENSIONS, QUERIES, ROUNDS, K, SEED = 10_000, 100, 384, 20, 7, 10, 7
 WORDS = 5000

@@ -9,15 +9,15 @@ from peers import Peer
 
 from events.ambient import SystemClock, new_id
 from events.commands import RecordTurn
+from events.deciding.state import State, evolve
 from events.envelope import Envelope
-from events.file_log import FileLog
 from events.ids import StreamId
 from events.log import Log
-from events.memory_log import MemoryLog
+from events.log.file_log import FileLog
+from events.log.memory_log import MemoryLog
+from events.log.store import create_store
 from events.policy import Policy
-from events.state import State, evolve
-from events.store import create_store
-from memory_actors.user_actor import UserActor
+from memory_actors.actors.user_actor import UserActor
 from projections.view import StreamView
 
 EVENTS, ONE_BY_ONE, ROUNDS = 20_000, 500, 7

@@ -11,10 +11,10 @@ from peers import Peer
 
 from events.ambient import SystemClock, new_id
 from events.commands import RecordTurn
-from events.file_log import FileLog
+from events.log.file_log import FileLog
+from events.log.store import create_store
 from events.policy import Policy
-from events.store import create_store
-from memory_actors.user_actor import Ack, UserActor
+from memory_actors.actors.user_actor import Ack, UserActor
 
 CONTENT = "I moved to Lisbon in March, and I am still vegetarian. Please keep answers short, and use metric units."
 ROUNDS, BATCH = 300, 1000

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from faults import fail
 
-from events import files
+from events.log import files
 from memory_actors.cli import run
 
 
@@ -251,7 +251,7 @@ def test_reads_that_need_no_model_do_without_one(ask, kept: Path) -> None:
 def test_a_turn_that_cannot_be_enriched_is_recorded_and_it_is_said(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The turn is durable before any model is asked: the command has done what it was asked for."""
     from events.errors import ModelMissing
-    from memory_actors.embedder import SentenceTransformerEmbedder
+    from memory_actors.models.embedder import SentenceTransformerEmbedder
 
     def missing(*_: object) -> None:
         raise ModelMissing("its weights are gone")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from events.file_log import FileLog
-from events.store import create_store, open_store
-from events.verify import verify
+from events.log.file_log import FileLog
+from events.log.store import create_store, open_store
+from events.log.verify import verify
 from memory_actors.memory import Memory
 
 ROOT = Path(__file__).parents[2]

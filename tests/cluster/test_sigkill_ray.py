@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 from builders import ANN, turn
 
-from events.file_log import FileLog
+from events.log.file_log import FileLog
+from events.log.store import Store
+from events.log.verify import verify
 from events.policy import Policy
-from events.store import Store
-from events.verify import verify
+from memory_actors.actors.writer import acks
 from memory_actors.settings import Settings
-from memory_actors.writer import acks
 
 TURNS = 60
 KILLS = 3
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.ray
 @pytest.fixture
 def writer(store: Store) -> Iterator["RayWriter"]:  # noqa: F821 - Ray is imported only where it is used
     """A writer on a Ray of our own."""
-    from memory_actors.ray_writer import RayWriter
+    from memory_actors.actors.ray_writer import RayWriter
 
     writer = RayWriter("local", store, lambda _: Policy(), Settings(deadline=40))
     yield writer

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from builders import ANN, BOB, contents, said, stamp, stamped, write
 
-from events.digest import genesis
 from events.envelope import Source, Unknown
 from events.errors import OutcomeUnknown
 from events.ids import StreamId, space_stream
 from events.log import Handle, Log, Lost, Tail
-from events.row import Row, contiguous
+from events.log.digest import genesis
+from events.log.row import Row, contiguous
 from events.vocabulary import Payload, TurnEmbedded
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from log_contract import LogContract
 
-from events.file_log import FileLog
-from events.memory_log import MemoryLog
-from events.store import create_store
+from events.log.file_log import FileLog
+from events.log.memory_log import MemoryLog
+from events.log.store import create_store
 
 
 class TestMemoryLog(LogContract):

@@ -20,13 +20,13 @@ from events.errors import (
     StoreDamaged,
     UnknownUser,
 )
-from events.file_log import FileLog
 from events.ids import StreamId
+from events.log.file_log import FileLog
+from events.log.store import Store
 from events.policy import Policy
-from events.store import Store
-from memory_actors.placement import check_address, make_writer
+from memory_actors.actors.placement import check_address, make_writer
+from memory_actors.actors.writer import InlineWriter, acks
 from memory_actors.settings import Settings
-from memory_actors.writer import InlineWriter, acks
 
 
 class TestInlineWriter(WriterContract):
@@ -38,7 +38,7 @@ class TestInlineWriter(WriterContract):
 @pytest.fixture(scope="module")
 def ray_here() -> Iterator[None]:
     """One Ray of our own for all tests of this module."""
-    from memory_actors.ray_session import start, stop
+    from memory_actors.actors.ray_session import start, stop
 
     assert start("local")
     yield
@@ -50,7 +50,7 @@ def ray_here() -> Iterator[None]:
 class TestRayWriter(WriterContract):
     @pytest.fixture
     def writer(self, store: Store) -> Iterator["RayWriter"]:  # noqa: F821 - Ray is imported only where it is used
-        from memory_actors.ray_writer import RayWriter
+        from memory_actors.actors.ray_writer import RayWriter
 
         writer = RayWriter("local", store, lambda _: Policy(), Settings())
         yield writer
@@ -58,7 +58,7 @@ class TestRayWriter(WriterContract):
 
     def test_a_copied_store_has_actors_of_its_own(self, writer: "RayWriter", store: Store) -> None:  # noqa: F821
         """As has a folder of the same name on another node; the same store has the same."""
-        from memory_actors.ray_writer import namespace
+        from memory_actors.actors.ray_writer import namespace
 
         here = namespace(store, "node")
 
@@ -67,7 +67,7 @@ class TestRayWriter(WriterContract):
 
     def test_another_policy_is_refused(self, writer: "RayWriter", store: Store, log: FileLog) -> None:  # noqa: F821
         """The actor that is there decides by its own, whatever a second caller brings."""
-        from memory_actors.ray_writer import RayWriter
+        from memory_actors.actors.ray_writer import RayWriter
 
         acks(writer.execute(ANN, [turn(1)]))
         strict = RayWriter("local", store, lambda _: other_policy(), Settings())
@@ -79,7 +79,7 @@ class TestRayWriter(WriterContract):
 
     def test_an_idle_actor_ends_and_the_next_call_makes_another(self, store: Store, log: FileLog) -> None:
         """Nobody notices."""
-        from memory_actors.ray_writer import RayWriter
+        from memory_actors.actors.ray_writer import RayWriter
 
         writer = RayWriter("local", store, lambda _: Policy(), Settings(), idle=0.2)
         acks(writer.execute(ANN, [turn(1)]))
@@ -94,7 +94,7 @@ class TestRayWriter(WriterContract):
         """The deadline is for the whole call; a repeat with the same id settles it."""
         import ray
 
-        from memory_actors.ray_writer import RayWriter
+        from memory_actors.actors.ray_writer import RayWriter
 
         writer = RayWriter("local", store, lambda _: Policy(), Settings(deadline=20))
         acks(writer.execute(ANN, [turn(1)]))
@@ -114,7 +114,7 @@ class TestRayWriter(WriterContract):
 
     def test_beyond_a_bound_users_share_actors(self, store: Store, log: FileLog, monkeypatch: pytest.MonkeyPatch) -> None:
         """Six users, two actors of their own and at most two for the others."""
-        from memory_actors import ray_writer
+        from memory_actors.actors import ray_writer
 
         monkeypatch.setattr(ray_writer, "PER_USER", 2)
         monkeypatch.setattr(ray_writer, "POOL", 2)
@@ -151,7 +151,7 @@ class TestRayWriter(WriterContract):
 
     def test_big_batches_are_cut_and_parts_are_small(self) -> None:
         """No argument is as large as what Ray keeps in its object store, no call as large as what it refuses."""
-        from memory_actors.ray_actor import CALL_BYTES, packed, parts
+        from memory_actors.actors.ray_actor import CALL_BYTES, packed, parts
 
         commands = [turn(number, "x" * 1_000_000) for number in range(20)]
 
@@ -165,7 +165,7 @@ class TestRayWriter(WriterContract):
         """Nobody returns before the time that Busy names; other waits are bounded."""
         from tenacity import RetryCallState, Retrying
 
-        from memory_actors.ray_writer import LONGEST_WAIT, _wait
+        from memory_actors.actors.ray_writer import LONGEST_WAIT, _wait
 
         state = RetryCallState(Retrying(), None, (), {})
         state.set_exception((Busy, Busy("wait", retry_after=30.0), None))

@@ -1,4 +1,4 @@
-"""What every placement promises: the suite of the port `memory_actors.writer.Writer`. They differ in cost, never in outcome."""
+"""What every placement promises: the suite of the port `memory_actors.actors.writer.Writer`. They differ in cost, never in outcome."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -10,13 +10,13 @@ from builders import ANN, BOB, turn
 
 from events.commands import RecordTurn
 from events.errors import Busy, InvalidInput, StoreDamaged, StoreNotHere
-from events.file_log import FileLog
 from events.ids import StreamId
+from events.log.file_log import FileLog
+from events.log.store import Store
+from events.log.verify import verify
 from events.policy import Policy
-from events.store import Store
-from events.verify import verify
-from memory_actors.user_actor import Ack, UserActor
-from memory_actors.writer import InlineWriter, Writer, acks
+from memory_actors.actors.user_actor import Ack, UserActor
+from memory_actors.actors.writer import InlineWriter, Writer, acks
 
 
 def inline(store: Store) -> InlineWriter:

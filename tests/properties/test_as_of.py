@@ -16,13 +16,14 @@ from histories import BACKFILLS, LOCOMO, QUERIES, SMALL, STEPS, Life, Step, demo
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from events import copying
 from events.ids import StreamId
-from memory_actors import answers, demo
-from memory_actors.ingest import ingest
+from events.log import copying
+from memory_actors import demo
+from memory_actors.cli import answers
 from memory_actors.inputs import read_inputs
+from memory_actors.inputs.ingest import ingest
 from memory_actors.memory import Memory, Reads
-from memory_actors.reading import Reader
+from memory_actors.reads.reading import Reader
 from memory_actors.times import EPOCH, MICROSECOND
 from projections.view import StreamView, fold
 

@@ -25,14 +25,14 @@ from events.commands import (
     ReportFailure,
     TurnWork,
 )
-from events.decide import decide
+from events.deciding.decide import decide
+from events.deciding.state import State, evolve
 from events.envelope import Envelope
 from events.errors import InvalidInput
-from events.memory_log import MemoryLog
+from events.log.memory_log import MemoryLog
 from events.policy import Policy, SessionRules, TopicRules
-from events.state import State, evolve
 from events.vocabulary import EpisodeClosed, MemoryRecalled, TurnRecorded
-from memory_actors.user_actor import Ack, UserActor
+from memory_actors.actors.user_actor import Ack, UserActor
 
 SMALL = Policy(session=SessionRules(window=3, keep=1), topics=TopicRules(limit=2, forget_below=0.6))
 """Bounds that short histories reach."""

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.candidates import Candidate
+from events.deciding.fact_slots import FactRules, FactSlots, decide_candidates
 from events.envelope import Envelope, Source
-from events.fact_slots import FactRules, FactSlots, decide_candidates
 from events.vocabulary import (
     FactAsserted,
     FactConfirmed,

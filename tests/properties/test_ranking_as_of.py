@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projections.dense import quantised
-from projections.ranking import TurnFilter, TurnIndex
-from projections.signals import SIGNALS
+from projections.index.dense import quantised
+from projections.index.ranking import TurnFilter, TurnIndex
+from projections.index.signals import SIGNALS
 
 DIMENSIONS = 24
 POOL = quantised(np.random.default_rng(11).normal(size=(12, DIMENSIONS)))

@@ -16,13 +16,13 @@ from faults import ScriptedFiles
 
 from events.commands import RecordTurn
 from events.envelope import Envelope
-from events.file_log import FileLog
 from events.ids import StreamId
+from events.log.file_log import FileLog
+from events.log.store import Store
+from events.log.verify import verify
 from events.policy import Policy
-from events.store import Store
-from events.verify import verify
 from events.vocabulary import EpisodeClosed, TurnRecorded
-from memory_actors.user_actor import UserActor
+from memory_actors.actors.user_actor import UserActor
 
 WRITER = Path(__file__).with_name("writer.py")
 ROOT = WRITER.parents[2]

@@ -15,12 +15,12 @@ from events import ambient
 from events.ambient import SystemClock
 from events.commands import RecordTurn
 from events.errors import Busy
-from events.file_log import FileLog
-from events.files import TEMPORARY, Files
 from events.ids import StreamId
+from events.log.file_log import FileLog
+from events.log.files import TEMPORARY, Files
+from events.log.store import open_store
 from events.policy import Policy
-from events.store import open_store
-from memory_actors.user_actor import UserActor
+from memory_actors.actors.user_actor import UserActor
 
 STREAM = StreamId("home", "ann")
 

@@ -6,8 +6,8 @@ import uuid
 import pytest
 
 from events import ambient
+from events.deciding.state import timestamp
 from events.errors import Busy
-from events.state import timestamp
 
 
 class Machine:

@@ -11,16 +11,16 @@ from clocks import TickingClock
 from events.commands import Command, Enrich, RecordRecall, RecordTurn
 from events.envelope import Vectors
 from events.errors import Busy, InvalidInput, MemoryActorsError, ModelMissing
-from events.file_log import FileLog
 from events.ids import StreamId
+from events.log.file_log import FileLog
 from events.policy import Policy
-from memory_actors.background import Background
-from memory_actors.enricher import Enricher
+from memory_actors.actors.background import Background
+from memory_actors.actors.enricher import Enricher
+from memory_actors.actors.user_actor import Reply, UserActor
+from memory_actors.actors.writer import InlineWriter, acks
 from memory_actors.extraction import PatternExtractor
-from memory_actors.recall import Recall
+from memory_actors.reads.recall import Recall
 from memory_actors.settings import Settings
-from memory_actors.user_actor import Reply, UserActor
-from memory_actors.writer import InlineWriter, acks
 from projections.basis import Basis
 from projections.view import StreamView
 

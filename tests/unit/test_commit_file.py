@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from events.commit_file import DIGEST_KEY, SCHEMA, check_file, decode, encode
-from events.digest import genesis
 from events.errors import StoreDamaged
-from events.row import Row, Stamped, chain
+from events.log.commit_file import DIGEST_KEY, SCHEMA, check_file, decode, encode
+from events.log.digest import genesis
+from events.log.row import Row, Stamped, chain
 
 INTEGERS = st.integers(-(2**62), 2**62)
 VECTORS = st.none() | st_numpy.arrays(np.int16, st.tuples(st.integers(1, 3), st.integers(1, 5)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from projections.dense import DenseRows, quantised, vector_scale
+from projections.index.dense import DenseRows, quantised, vector_scale
 
 DIMENSIONS = 384
 

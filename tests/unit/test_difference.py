@@ -3,7 +3,7 @@
 from test_context import episode, fact
 from test_topics import AXES, Topics
 
-from memory_actors.difference import Difference, Remembered, difference
+from memory_actors.reads.difference import Difference, Remembered, difference
 from projections.facts import FactRow
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.errors import ModelMissing
-from memory_actors import embedder as embedding
-from memory_actors.embedder import DEFAULT_MODEL, SentenceTransformerEmbedder, check_model, check_weights, embedder_named
-from memory_actors.tokenizer import WordPieces, bundled_model
-from projections.dense import quantised, vector_scale
+from memory_actors.models import embedder as embedding
+from memory_actors.models.embedder import DEFAULT_MODEL, SentenceTransformerEmbedder, check_model, check_weights, embedder_named
+from memory_actors.models.tokenizer import WordPieces, bundled_model
+from projections.index.dense import quantised, vector_scale
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3, 384, 1024]))

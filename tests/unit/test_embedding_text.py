@@ -2,7 +2,7 @@
 
 import pytest
 
-from projections.embedding_text import PIECE_TOKENS, Line, embedding_texts, split_text
+from projections.index.embedding_text import PIECE_TOKENS, Line, embedding_texts, split_text
 
 HOUR = 3_600_000_000
 

@@ -11,11 +11,11 @@ from events.candidates import Candidate
 from events.commands import Enrich
 from events.errors import ModelMissing
 from events.policy import EpisodeRules, Policy, SessionRules
-from memory_actors.enricher import ATTEMPTS, BATCH, Enricher
+from memory_actors.actors.enricher import ATTEMPTS, BATCH, Enricher
+from memory_actors.actors.writer import acks
 from memory_actors.extraction import PatternExtractor
-from memory_actors.ingest import enrich, ingest
+from memory_actors.inputs.ingest import enrich, ingest
 from memory_actors.memory import Memory
-from memory_actors.writer import acks
 
 
 class Failing:
@@ -101,7 +101,7 @@ def test_an_embedder_that_keeps_raising_leaves_turns_without_vectors(tmp_path: P
 
 def test_summaries_that_keep_failing_do_not_cost_the_turns_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They stay due, and are made when the next turn comes and they can be."""
-    from memory_actors import summariser
+    from memory_actors.models import summariser
 
     memory = opened(tmp_path)
     with monkeypatch.context() as broken:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from events.candidates import Candidate
+from events.deciding.fact_slots import FactRules, FactSlots, decide_candidates, decide_correction
+from events.deciding.held_facts import slot_key
 from events.envelope import Envelope, NewEvent, Source
 from events.errors import InvalidInput
-from events.fact_slots import FactRules, FactSlots, decide_candidates, decide_correction
-from events.held_facts import slot_key
 from events.vocabulary import (
     FactAsserted,
     FactConfirmed,

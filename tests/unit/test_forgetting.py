@@ -3,7 +3,7 @@
 import pytest
 
 from events.vocabulary import Category
-from memory_actors.forgetting import match_facts
+from memory_actors.reads.forgetting import match_facts
 from projections.facts import FactRow
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from memory_actors.evaluation import baselines
-from projections.lexical import LexicalIndex
-from projections.tokens import terms, words
+from projections.index.lexical import LexicalIndex
+from projections.index.tokens import terms, words
 
 TEXTS = (
     "Anna moved to Lisbon in March",

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import commit_file
 from events.envelope import Source
-from events.one_row import Template, fits
-from events.row import Row
+from events.log import commit_file
+from events.log.one_row import Template, fits
+from events.log.row import Row
 
 TIMES = st.integers(-(2**62), 2**62)
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.plan import Floor, Gap, Listing, Plan, file_name, plan
-from events.store import Windows
+from events.log.plan import Floor, Gap, Listing, Plan, file_name, plan
+from events.log.store import Windows
 
 SMALL_WINDOWS = Windows(small=4, until=16, large=8)
 

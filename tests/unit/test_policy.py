@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from events.deciding.fact_slots import FactRules
 from events.errors import InvalidInput
-from events.fact_slots import FactRules
 from events.policy import ContextRules, EpisodeRules, Policy, RecallRules, SessionRules, TopicRules, parse_policy
 
 

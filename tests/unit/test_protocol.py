@@ -12,19 +12,18 @@ from builders import ANN, BOB, contents, counting_salt, erase, names, raise_floo
 from clocks import START, TickingClock
 from faults import ScriptedFiles, fail
 
-from events import commit_file
 from events.commands import EndConversation, Forget, RecordTurn
-from events.digest import genesis
+from events.deciding.state import REMEMBERED_COMMANDS
 from events.errors import Busy, Erased, InvalidInput, OutcomeUnknown, StoreDamaged, StoreFull, StoreNotHere
-from events.file_log import FileLog
-from events.files import Files
-from events.log import MAX_COMMIT_EVENTS, Lost, Tail
-from events.memory_log import MemoryLog
-from events.plan import file_name
+from events.log import MAX_COMMIT_EVENTS, Lost, Tail, commit_file
+from events.log.digest import genesis
+from events.log.file_log import FileLog
+from events.log.files import Files
+from events.log.memory_log import MemoryLog
+from events.log.plan import file_name
+from events.log.row import chain
 from events.policy import Policy
-from events.row import chain
-from events.state import REMEMBERED_COMMANDS
-from memory_actors.user_actor import Ack, UserActor
+from memory_actors.actors.user_actor import Ack, UserActor
 
 
 class World:

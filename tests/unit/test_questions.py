@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from projections import cues
-from projections.asked import MOST_TERMS, read_question
-from projections.dates import DAY, named_spans
-from projections.lexical import LexicalIndex
-from projections.tokens import words
+from projections.index import cues
+from projections.index.asked import MOST_TERMS, read_question
+from projections.index.dates import DAY, named_spans
+from projections.index.lexical import LexicalIndex
+from projections.index.tokens import words
 
 NOW = datetime(2023, 7, 12, 15, tzinfo=UTC)  # a Wednesday
 

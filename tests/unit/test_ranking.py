@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from projections.dense import quantised
-from projections.ranking import Ranked, TurnFilter, TurnIndex
-from projections.signals import SIGNALS
+from projections.index.dense import quantised
+from projections.index.ranking import Ranked, TurnFilter, TurnIndex
+from projections.index.signals import SIGNALS
 
 MINUTE = 60_000_000
 DAY = 1_440 * MINUTE

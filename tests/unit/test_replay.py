@@ -8,7 +8,7 @@ from clocks import TickingClock
 from histories import BACKFILLS, SMALL, STEPS, Life, Step, demo_store, open_memory, tell
 from hypothesis import example, given, settings
 
-from events.fact_slots import FactRules
+from events.deciding.fact_slots import FactRules
 from events.policy import EpisodeRules, Policy, SessionRules, TopicRules
 from memory_actors import demo
 from memory_actors.memory import Memory, Reads

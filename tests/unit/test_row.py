@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from builders import ANN, BOB, counting_salt, said, stamp, stamped
 
-from events import row as rows_module
-from events import upcast
-from events.digest import genesis
 from events.envelope import NewEvent, Source, Unknown
 from events.errors import StoreDamaged
-from events.row import Row, Stamped, chain, contiguous, decode_payload, encode_payload, envelope, size_of
+from events.log import row as rows_module
+from events.log import upcast
+from events.log.digest import genesis
+from events.log.row import Row, Stamped, chain, contiguous, decode_payload, encode_payload, envelope, size_of
 from events.vocabulary import TYPES, TurnEmbedded, TurnRecorded
 
 
@@ -211,7 +211,7 @@ def test_the_size_of_an_event_counts_its_text_and_its_vector() -> None:
 
 def test_no_vectors_at_all_are_no_damage() -> None:
     """An event whose texts were all empty has a vector of no rows; it comes back sound."""
-    from events import commit_file
+    from events.log import commit_file
 
     [made] = chain(
         ANN, 0, genesis(ANN), [stamp(TurnEmbedded(turn_seq=1, model="m", kinds=()), vector=np.empty((0, 384), np.int16))], counting_salt()

@@ -10,8 +10,8 @@ from clocks import START
 from histories import line, open_memory, tell
 
 from events.errors import InvalidInput
-from events.row import Row
-from memory_actors.ingest import ingest
+from events.log.row import Row
+from memory_actors.inputs.ingest import ingest
 from projections.sql import Rows, select
 
 

@@ -9,7 +9,7 @@ import pytest
 from faults import ScriptedFiles, fail
 
 from events.errors import InvalidInput, StoreDamaged, StoreFull, StoreNotHere, StoreTooNew
-from events.store import NAME, Description, Store, Windows, create_store, open_store
+from events.log.store import NAME, Description, Store, Windows, create_store, open_store
 
 
 def test_a_store_is_made_once(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from test_context import turn
 
 from events.policy import EpisodeRules
-from memory_actors.summariser import key_topics, summarise
-from projections.dense import quantised
+from memory_actors.models.summariser import key_topics, summarise
+from projections.index.dense import quantised
 
 RULES = EpisodeRules()
 TURNS = [

@@ -7,13 +7,13 @@ import pytest
 from clocks import START
 from histories import DAY
 
-from events.decay import half_life_days, priority
+from events.deciding.decay import half_life_days, priority
+from events.deciding.topic_state import TopicState, decide_topic
 from events.envelope import Envelope, NewEvent, Vectors
 from events.policy import TopicRules
-from events.topic_state import TopicState, decide_topic
 from events.vocabulary import TopicAssigned, TopicForgotten, TopicRevived, TopicStarted, TurnEmbedded
 from projections.basis import Basis
-from projections.dense import quantised
+from projections.index.dense import quantised
 from projections.topics import TopicDecay, TopicRow
 
 RULES = TopicRules(similarity=0.7, importance=1.0)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from builders import ANN, BOB, contents, counting_salt, erase, names, raise_floor, said, seal, small_store, stamp, stamped, write
 
-from events import commit_file
 from events.errors import StoreDamaged, StoreTooNew
-from events.file_log import FileLog
-from events.files import Files
 from events.ids import StreamId
-from events.plan import file_name
-from events.row import Row, chain
-from events.store import NAME, open_store
-from events.verify import Problem, StreamCheck, Verification, verify
+from events.log import commit_file
+from events.log.file_log import FileLog
+from events.log.files import Files
+from events.log.plan import file_name
+from events.log.row import Row, chain
+from events.log.store import NAME, open_store
+from events.log.verify import Problem, StreamCheck, Verification, verify
 from events.vocabulary import TurnEmbedded
 
 

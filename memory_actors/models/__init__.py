@@ -1,0 +1,1 @@
+"""The models behind ports: vectors, tokens, summaries."""

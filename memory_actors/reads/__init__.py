@@ -1,0 +1,1 @@
+"""What can be asked of a stream at one basis. Nothing here writes."""
