@@ -31,8 +31,9 @@ demo: $(VENV)/.ready
 
 lint: $(VENV)/.ready
 	@echo "lint: ruff, import-linter, mypy"
-	@$(BIN)/ruff check .
-	@$(BIN)/lint-imports --no-logo >/tmp/memory-actors-imports.log || (cat /tmp/memory-actors-imports.log; exit 1)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/lint-imports --no-logo >$(VENV)/imports.log || (cat $(VENV)/imports.log; exit 1)
 	@$(BIN)/mypy
 
 test: lint

@@ -15,6 +15,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
                 For end and retract an empty `value` means whatever value the slot holds.
     changed     the speaker said that it changed ("I moved to ..."), so the old value ends whatever the confidences
     confidence, importance   0 to 1
+    from_previous            the words of the turn before were needed to read it: an answer to a question
     valid_from, valid_to     microseconds since the epoch, half-open; None: not said
     """
 
@@ -27,6 +28,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     importance: float
     many: bool = False
     changed: bool = False
+    from_previous: bool = False
     valid_from: int | None = None
     valid_to: int | None = None
     quote: str | None = None

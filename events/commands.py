@@ -8,6 +8,9 @@ from events.candidates import Candidate
 from events.envelope import Vectors
 from events.vocabulary import MemoryRecalled, Role
 
+PAST_TURNS = 2
+"""How many turns before it, in its conversation, background work of a turn may draw on."""
+
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """`backfill` stamps `recorded_at` from `occurred_at` and keeps the real time in `imported_at`."""
@@ -40,13 +43,17 @@ class EndConversation(Command, frozen=True, kw_only=True):
 
 
 class TurnWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What background work made of one turn. `vector` is None where no embedder is on."""
+    """What background work made of one turn. `vector` is None where no embedder is on.
+
+    `with_past`: the kinds of vectors that hold words of the turns before it, too.
+    """
 
     seq: int
     candidates: tuple[Candidate, ...] = ()
     extractor: str = ""
     vector: Vectors | None = None
     kinds: tuple[str, ...] = ()
+    with_past: tuple[str, ...] = ()
     model: str = ""
 
 
@@ -58,6 +65,7 @@ class EpisodeWork(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     topics: tuple[str, ...] = ()
     model: str
+    embedder: str | None = None
     vector: Vectors | None = None
     generation_ms: float | None = None
 
@@ -94,7 +102,6 @@ class Forget(Command, frozen=True, kw_only=True):
     text: str
     facts: tuple[str, ...] = ()
     turns: tuple[int, ...] = ()
-    episodes: tuple[str, ...] = ()
 
 
 class Correct(Command, frozen=True, kw_only=True):

@@ -81,7 +81,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         _check(0 <= self.topics.similarity <= 1, "topics.similarity must be 0 to 1")
         _check(self.topics.limit >= 1, "topics.limit must be at least 1")
         _check(self.topics.accesses_to_double >= 1, "topics.accesses_to_double must be at least 1")
-        _check(0 < self.topics.base_half_life_days <= self.topics.max_half_life_days, "topics half-lives must be positive, base at most max")
+        _check(
+            0 < self.topics.base_half_life_days <= self.topics.max_half_life_days, "topics half-lives must be positive, base at most max"
+        )
         _check(1 <= self.recall.k <= MAX_K, f"recall.k must be 1 to {MAX_K}")
         _check(1 <= self.context.hits <= MAX_K // 2, f"context.hits must be 1 to {MAX_K // 2}")
         _check(all(0 <= one <= 1 for one in self._shares()), "shares, confidences and importances must be 0 to 1")

@@ -10,9 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Category = Literal[
-    "identity", "preference", "constraint", "instruction", "fact", "decision", "entity", "procedure", "goal"
-]
+Category = Literal["identity", "preference", "constraint", "instruction", "fact", "decision", "entity", "procedure", "goal"]
 Role = Literal["user", "assistant", "system", "tool"]
 
 
@@ -53,13 +51,14 @@ class EpisodeClosed(Payload, frozen=True, kw_only=True):
 
 
 class EpisodeSummarised(Payload, frozen=True, kw_only=True):
-    """The title, summary and key topics of a closed episode; its vector is the event's."""
+    """The title, summary and key topics of a closed episode, by `model`; its vector, by `embedder`, is the event's."""
 
     episode: str
     title: str
     summary: str
     topics: tuple[str, ...] = ()
     model: str
+    embedder: str | None = None
     generation_ms: float | None = None
 
 

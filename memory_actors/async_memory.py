@@ -11,12 +11,14 @@ cancelled while it waits may still happen: a turn recorded with an `id` can be r
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
 
 from events.errors import InvalidInput
+from events.ids import StreamId
 from memory_actors.memory import Memory, Reads, Time, User
 
 P = ParamSpec("P")
@@ -37,6 +39,18 @@ def threaded(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[Fac
     @wraps(method)
     async def call(self: Face, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return cast("R", await asyncio.to_thread(getattr(self._core, method.__name__), *args, **kwargs))
+
+    return call
+
+
+def in_turn(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate["AsyncUser", P], Coroutine[Any, Any, R]]:
+    """The same, one at a time and in the order of the calls: what is said first is recorded first."""
+    run = threaded(method)
+
+    @wraps(method)
+    async def call(self: "AsyncUser", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        async with self._turn:
+            return await run(self, *args, **kwargs)
 
     return call
 
@@ -83,14 +97,18 @@ class AsyncUser(AsyncReads):
 
     _core: User
 
+    def __init__(self, core: User, turn: asyncio.Lock) -> None:
+        super().__init__(core)
+        self._turn = turn
+
     def as_of(self, time: Time) -> AsyncReads:
         """The same user as of a moment: the same reads, and nothing is written, not even at "now"."""
         return AsyncReads(self._core.as_of(time))
 
-    record = threaded(User.record)
-    end = threaded(User.end)
-    forget = threaded(User.forget)
-    correct = threaded(User.correct)
+    record = in_turn(User.record)
+    end = in_turn(User.end)
+    forget = in_turn(User.forget)
+    correct = in_turn(User.correct)
 
 
 class AsyncMemory:
@@ -100,6 +118,7 @@ class AsyncMemory:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._make: Callable[[], Memory] = lambda: Memory(*args, **kwargs)
         self._opened: Memory | None = None
+        self._turns: defaultdict[StreamId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @property
     def _core(self) -> Memory:
@@ -114,7 +133,8 @@ class AsyncMemory:
 
     def user(self, user: str, *, space: str | None = None, conversation: str | None = None) -> AsyncUser:
         """A handle on one user. Nothing is read or made until it is used."""
-        return AsyncUser(self._core.user(user, space=space, conversation=conversation))
+        core = self._core.user(user, space=space, conversation=conversation)
+        return AsyncUser(core, self._turns[core.stream])
 
     users = threaded(Memory.users)
     streams = threaded(Memory.streams)
@@ -123,6 +143,7 @@ class AsyncMemory:
     when = threaded(Memory.when)
     instant = threaded(Memory.instant)
     occurred = threaded(Memory.occurred)
+    check_open = threaded(Memory.check_open)
     close = threaded(Memory.close)
 
     def __await__(self) -> Generator[Any, None, Self]:

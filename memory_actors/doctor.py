@@ -91,7 +91,11 @@ def _file_system(store: Path) -> Iterator[Finding]:
         kept = files.read(folder / name) == b"1"
         files.fsync_folder(folder)
         fit = won and kept
-        yield Finding("file system", "ok" if fit else "problem", f"{folder}: link and fsync work" if fit else f"{folder}: link does not refuse a taken name")
+        yield Finding(
+            "file system",
+            "ok" if fit else "problem",
+            f"{folder}: link and fsync work" if fit else f"{folder}: link does not refuse a taken name",
+        )
     except (OSError, MemoryActorsError) as error:
         yield Finding("file system", "problem", f"{folder}: {error}")
     finally:

@@ -16,6 +16,7 @@ import difflib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, datetime
 from functools import wraps
 from types import TracebackType
@@ -26,9 +27,10 @@ import msgspec
 
 from events import ambient
 from events.ambient import Clock, SystemClock
-from events.commands import Correct, EndConversation, RecordTurn
+from events.commands import Command, Correct, EndConversation, RecordTurn
+from events.deciding.decide import check_turn
 from events.envelope import Envelope
-from events.errors import InvalidInput, UnknownUser
+from events.errors import InvalidInput, ModelMissing, UnknownUser
 from events.ids import StreamId, stream_id
 from events.log.file_log import FileLog
 from events.log.store import create_store, open_store
@@ -45,8 +47,8 @@ from memory_actors.reads.context import Context
 from memory_actors.reads.difference import Difference, difference
 from memory_actors.reads.reading import Reader, When
 from memory_actors.reads.recall import Filters, Recall
-from memory_actors.reads.replay import replayed
 from memory_actors.reads.withdrawal import Forgotten, withdrawal
+from memory_actors.replay import replayed
 from memory_actors.settings import Settings
 from memory_actors.times import Naive, parse_time
 from projections.episodes import EpisodeRow
@@ -90,6 +92,7 @@ class Memory:
         self.policy = policy or Policy()
         self.clock = clock or SystemClock()
         self.naive: Naive = naive
+        self._closed = False
         self.store = (create_store if create else open_store)(path or self.settings.store)
         self.log = FileLog(self.store)
         chosen = self.settings.embedder if embedder is None else embedder
@@ -151,10 +154,16 @@ class Memory:
 
     def close(self, *, finish: bool = True) -> None:
         """Finish background work, record what was served, let go of actors. What was acknowledged stays in any case."""
+        self._closed = True
         try:
             self.background.close(finish=finish)
         finally:
             self.writer.close()
+
+    def check_open(self) -> None:
+        """Raises InvalidInput after `close`: what was recorded then would wait for background work that never comes."""
+        if self._closed:
+            raise InvalidInput("this memory is closed; open it again")
 
     def __enter__(self) -> Self:
         return self
@@ -323,25 +332,34 @@ class User(Reads):
             origin="record",
             line=1,
         )
-        return self._execute(turn_command(line, self._memory.store.secret))
+        command = turn_command(line, self._memory.store.secret)
+        check_turn(command)
+        return self._execute(command)
 
-    def end(self, conversation: str | None = None, note: str | None = None) -> Ack:
-        """Close a conversation's session; what is open becomes an episode."""
-        return self._execute(EndConversation(id=ambient.new_id(), conversation=conversation or self._conversation or "main", note=note))
+    def end(self, conversation: str | None = None, note: str | None = None, *, id: str | None = None) -> Ack:  # noqa: A002
+        """Close a conversation's session; what is open becomes an episode. The same `id` again is done once."""
+        self._memory.known(self.stream)
+        name = conversation or self._conversation or "main"
+        return self._execute(EndConversation(id=id or ambient.new_id(), conversation=name, note=note))
 
     @alone
-    def forget(self, text: str) -> Forgotten:
-        """Withdraw the facts that `text` means, and the turns that said so, from now on. The past stays explainable."""
-        self._memory.background.drain(self._memory.known(self.stream))
+    def forget(self, text: str, *, id: str | None = None) -> Forgotten:  # noqa: A002
+        """Withdraw the facts that `text` means, and the turns that said so, from now on. The past stays explainable.
+
+        What is due is enriched first; where that cannot be done (a model is missing), what is known is withdrawn, and
+        `pending` says how many turns have not been read for facts: what they are found to say later is not believed.
+        """
+        with suppress(ModelMissing):
+            self._memory.background.drain(self._memory.known(self.stream))
         found = withdrawal(self.reader(), text)
         if found.found:
-            self._execute(found.command(ambient.new_id()))
+            self._execute(found.command(id or ambient.new_id()))
         return found
 
-    def correct(self, fact: str, value: str) -> Ack:
-        """Put a fact right: the old value was never so, the new one is."""
+    def correct(self, fact: str, value: str, *, id: str | None = None) -> Ack:  # noqa: A002
+        """Put a fact right: the old value was never so, the new one is. The same `id` again is done once."""
         self._memory.known(self.stream)
-        return self._execute(Correct(id=ambient.new_id(), fact=fact, value=value))
+        return self._execute(Correct(id=id or ambient.new_id(), fact=fact, value=value))
 
     def recall(self, /, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
         """As `Reads.recall`; what was served is recorded, without its text."""
@@ -357,7 +375,8 @@ class User(Reads):
         self._memory.background.served(self.stream, served, self._memory.policy.hash, self._conversation)
         return served
 
-    def _execute(self, command: Any) -> Ack:
+    def _execute(self, command: Command) -> Ack:
+        self._memory.check_open()
         [ack] = acks(self._memory.writer.execute(self.stream, [command]))
         self._memory.background.wrote(self.stream)
         return ack
@@ -383,5 +402,3 @@ def turn_command(line: TurnLine, secret: bytes) -> RecordTurn:
         meta=line.meta,
         occurred_at=line.occurred_at,
     )
-
-

@@ -107,6 +107,16 @@ def parse_span(text: str) -> int:
     return sum(int(count) * _UNITS[unit[0]] for count, unit in parts) * 1_000_000
 
 
+def as_datetime(micros: int) -> datetime:
+    """The instant as an aware datetime, UTC, exactly."""
+    return EPOCH + micros * MICROSECOND
+
+
+def as_micros(moment: datetime) -> int:
+    """Microseconds since the epoch of an aware datetime, exactly."""
+    return (moment - EPOCH) // MICROSECOND
+
+
 def show(micros: int) -> str:
     """ISO 8601 in UTC with Z, to the second; with microseconds only where there are any."""
     then = EPOCH + timedelta(microseconds=micros)

@@ -119,7 +119,7 @@ class EpisodeTable:
         self._withdraw(envelope.seq, data.episode)
         episode = self._episodes[data.episode]
         episode.summaries[-1] = (envelope.seq, data)
-        if envelope.vector is not None:
+        if envelope.vector is not None and len(envelope.vector):
             self._vectors.setdefault(envelope.vector.shape[1], _Summaries()).add(envelope.seq, episode, envelope.vector[0])
 
     def _withdraw(self, seq: int, name: str) -> None:

@@ -5,6 +5,7 @@ one statement is run. Private salts and vectors are not shown.
 """
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
@@ -62,11 +63,22 @@ def _run(connection: duckdb.DuckDBPyConnection, query: str) -> Rows:
         statements = connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise InvalidInput("one SELECT at a time: nothing here can be changed. The relation is `events`")
-        found = connection.execute(statements[0]).to_arrow_table()
+        found = _interruptible(connection, statements[0])
     except duckdb.Error as error:
         raise InvalidInput(f"sql: {error}") from error
     columns = [[_value(value) for value in column.to_pylist()] for column in found.columns]
     return Rows(tuple(found.column_names), tuple(zip(*columns, strict=True)))
+
+
+def _interruptible(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> pa.Table:
+    """The answer; Ctrl-C ends a query that would go on for ever, which DuckDB on its own would not notice."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        running = pool.submit(lambda: connection.execute(statement).to_arrow_table())
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
 
 
 def _check_text(query: str) -> None:

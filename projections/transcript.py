@@ -97,7 +97,7 @@ class Transcript:
         return self._rows[seq]
 
     def vector(self, turn: int) -> Vector | None:
-        """The recorded vector [d] of the turn alone (its first piece), if it has one."""
+        """The recorded vector [d] of the turn, if it has one: of its first piece, or, for a short turn, with its past."""
         return self._vectors.get(turn)
 
     def embedded(self, seq: int, model: str) -> int:
@@ -117,14 +117,17 @@ class Transcript:
         return [self._rows[one] for one in self._seqs[self.count(start) : self.count(seq)]]
 
     def past(self, seq: int, count: int) -> list[TurnRow]:
-        """At most `count` turns before turn `seq` in its conversation, oldest first."""
+        """The `count` turns before turn `seq` in its conversation, oldest first, without those that have been withdrawn."""
         seqs = self._by_conversation[self._rows[seq].conversation]
         at = bisect.bisect_left(seqs, seq)
-        return [self._rows[one] for one in seqs[max(0, at - count) : at]]
+        return self._kept(seqs[max(0, at - count) : at])
 
     def last(self, conversation: str, count: int) -> list[TurnRow]:
-        """The last `count` turns of a conversation, oldest first."""
-        return [self._rows[one] for one in self._by_conversation.get(conversation, [])[-count:]]
+        """The last `count` turns of a conversation, oldest first, without those that have been withdrawn."""
+        return self._kept(self._by_conversation.get(conversation, [])[-count:])
+
+    def _kept(self, seqs: list[int]) -> list[TurnRow]:
+        return [self._rows[one] for one in seqs if one not in self._withdrawn]
 
     def window(self, conversation: str, seq: int) -> list[TurnRow]:
         """The session of a conversation as of event `seq`."""

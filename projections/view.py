@@ -159,5 +159,3 @@ class Views:
         """Let a view go."""
         with self._lock:
             self._views.pop(stream, None)
-
-

@@ -18,14 +18,16 @@ from events.policy import EpisodeRules, Policy, SessionRules, TopicRules
 from memory_actors import demo
 from memory_actors.actors.user_actor import Ack
 from memory_actors.actors.writer import acks
+from memory_actors.ingest import enrich, ingest
 from memory_actors.inputs import TurnLine, read_inputs
-from memory_actors.inputs.ingest import enrich, ingest
 from memory_actors.memory import Memory
 from memory_actors.settings import Settings
 
 DAY = 86_400_000_000
 LOCOMO = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo" / "conv-26.json"
-SMALL = Policy(session=SessionRules(window=4, keep=2), topics=TopicRules(limit=2, similarity=0.3), episodes=EpisodeRules(summary_characters=120))
+SMALL = Policy(
+    session=SessionRules(window=4, keep=2), topics=TopicRules(limit=2, similarity=0.3), episodes=EpisodeRules(summary_characters=120)
+)
 """Windows and limits so small that a dozen turns fill them."""
 
 SENTENCES = (
@@ -60,7 +62,9 @@ def open_memory(path: Path, *, embedder: Any = None, policy: Policy | None = Non
     )
 
 
-def tell(memory: Memory, user: str, *contents: str, role: str = "user", enriched: bool = True, space: str = "default", **fields: Any) -> list[int]:
+def tell(
+    memory: Memory, user: str, *contents: str, role: str = "user", enriched: bool = True, space: str = "default", **fields: Any
+) -> list[int]:
     """Record turns, and do the background work. Returns the turns' seqs."""
     stream = StreamId(space, user)
     before = len(memory.log.read(stream).rows) if memory.log.exists(stream) else 0
@@ -123,7 +127,9 @@ class Life:
 
     def backfill(self, said: Sequence[tuple[str, int]]) -> None:
         """Turns as of the days before the clock's present."""
-        lines = [line(content, number, user=self.user, occurred_at=self.clock.now() + day * DAY) for number, (content, day) in enumerate(said)]
+        lines = [
+            line(content, number, user=self.user, occurred_at=self.clock.now() + day * DAY) for number, (content, day) in enumerate(said)
+        ]
         if lines:
             ingest(self.memory, lines, as_recorded=True)
 

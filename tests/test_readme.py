@@ -14,7 +14,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def block(language: str) -> str:
-    [found] = re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.M | re.S)
+    [found] = re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
     return str(found)
 
 
@@ -42,7 +42,7 @@ def test_every_command_in_the_readme_exists() -> None:
     targets = set(re.findall(r"make ([a-z]+)", README))
 
     assert set() == commands - set(COMMANDS)
-    assert set() == targets - set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    assert set() == targets - set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 
 
 def test_every_path_in_the_readme_exists() -> None:

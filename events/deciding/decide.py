@@ -34,6 +34,7 @@ from events.vocabulary import (
     ConversationEnded,
     EnrichmentFailed,
     EpisodeSummarised,
+    FactCorrected,
     MemoryForgotten,
     Payload,
     TurnEmbedded,
@@ -63,6 +64,8 @@ def asked(command: Command) -> Payload | None:
             return ConversationEnded(conversation=command.conversation, note=command.note)
         case Forget():
             return MemoryForgotten(text=command.text, facts=(), turns=())
+        case Correct():
+            return FactCorrected(fact=command.fact, value=command.value.strip())
         case _:
             return None
 
@@ -95,6 +98,8 @@ def check_turn(command: RecordTurn) -> None:
     """Raises InvalidInput for a turn that cannot be kept."""
     if command.role not in ("user", "assistant", "system", "tool"):
         raise InvalidInput(f"role {command.role!r} is not one of user, assistant, system, tool")
+    if not isinstance(command.content, str):
+        raise InvalidInput(f"content is text, not {type(command.content).__name__}")
     if not command.content.strip():
         raise InvalidInput("a turn needs some content; this one is empty")
     size = _bytes(command.content, "content")
@@ -154,8 +159,17 @@ def _(command: Forget, state: State, policy: Policy) -> Iterator[NewEvent]:
     if not command.text.strip():
         raise InvalidInput("say what to forget; an empty text names nothing")
     _bytes(command.text, "text")
-    data = MemoryForgotten(text=command.text, facts=command.facts, turns=command.turns, episodes=command.episodes)
+    turns = frozenset(command.turns)
+    episodes = tuple(name for name, held in state.episodes.items() if turns & set(held))
+    data = MemoryForgotten(text=command.text, facts=_withdrawn_facts(command, state), turns=command.turns, episodes=episodes)
     yield NewEvent(data, sources=command.turns)
+
+
+def _withdrawn_facts(command: Forget, state: State) -> tuple[str, ...]:
+    """The facts that were named, and those that nobody else said: a reader may not have seen them yet."""
+    turns = frozenset(command.turns)
+    orphaned = (fact.id for fact in state.facts.held() if fact.turns and turns.issuperset(fact.turns))
+    return tuple(dict.fromkeys((*command.facts, *orphaned)))
 
 
 @decide.register
@@ -179,16 +193,18 @@ def _(command: ReportFailure, state: State, policy: Policy) -> Iterator[NewEvent
 
 @decide.register
 def _(command: Enrich, state: State, policy: Policy) -> Iterator[NewEvent]:
-    """Taken once and in order: work that does not begin where the last ended is dropped (no events)."""
+    """Taken once and in order: work that does not begin where the last ended, or covers nothing, is dropped (no events)."""
     if command.start != state.enriched_upto + 1:
         return
+    before, due = state.seq, any(seq <= command.upto for seq in state.pending)
     for work in command.turns:
         turn = state.pending.get(work.seq)
         if turn is not None and not state.facts.is_withdrawn(work.seq):
-            yield from _turn_enriched(work, turn, state, policy)
+            yield from _turn_enriched(work, turn, command.basis_seq, state, policy)
     for episode in command.episodes:
         yield from _summarised(episode, command.basis_seq, state)
-    yield NewEvent(TurnsEnriched(start=command.start, upto=command.upto, basis_seq=command.basis_seq))
+    if due or state.seq > before:
+        yield NewEvent(TurnsEnriched(start=command.start, upto=command.upto, basis_seq=command.basis_seq))
 
 
 @decide.register
@@ -198,14 +214,17 @@ def _(command: EnrichLatest, state: State, policy: Policy) -> Iterator[NewEvent]
         return
     start, basis_seq = state.enriched_upto + 1, state.seq
     (seq, turn), *_ = state.pending.items()
-    yield from _turn_enriched(msgspec.structs.replace(command.work, seq=seq), turn, state, policy)
+    yield from _turn_enriched(msgspec.structs.replace(command.work, seq=seq), turn, basis_seq, state, policy)
     yield NewEvent(TurnsEnriched(start=start, upto=basis_seq, basis_seq=basis_seq))
 
 
-def _turn_enriched(work: TurnWork, turn: PendingTurn, state: State, policy: Policy) -> Iterator[NewEvent]:
+def _turn_enriched(work: TurnWork, turn: PendingTurn, basis_seq: int, state: State, policy: Policy) -> Iterator[NewEvent]:
+    past = tuple(seq for seq in turn.past if not state.facts.is_withdrawn(seq))
+    work = _without_withdrawn(work, whole=past == turn.past or state.forgotten_at <= basis_seq)
     if work.vector is not None:
         embedded = TurnEmbedded(turn_seq=work.seq, model=work.model, kinds=work.kinds)
-        yield NewEvent(embedded, occurred_at=turn.happened_at, sources=(work.seq,), vector=work.vector)
+        drawn = (*past, work.seq) if set(work.kinds) & set(work.with_past) else (work.seq,)
+        yield NewEvent(embedded, occurred_at=turn.happened_at, sources=drawn, vector=work.vector)
     if policy.topics.enabled:
         yield from decide_topic(
             state.topics,
@@ -218,7 +237,8 @@ def _turn_enriched(work: TurnWork, turn: PendingTurn, state: State, policy: Poli
             next_seq=state.seq + 1,
             rules=policy.topics,
         )
-    yield from decide_candidates(
+    question = past[-1:] if any(one.from_previous for one in work.candidates) else ()
+    for event in decide_candidates(
         state.facts,
         work.candidates,
         turn_seq=work.seq,
@@ -226,6 +246,19 @@ def _turn_enriched(work: TurnWork, turn: PendingTurn, state: State, policy: Poli
         next_seq=state.seq + 1,
         rules=policy.facts,
         extractor=work.extractor,
+    ):
+        yield msgspec.structs.replace(event, sources=(*question, *event.sources))
+
+
+def _without_withdrawn(work: TurnWork, *, whole: bool) -> TurnWork:
+    """The work, or, where a turn that it may have drawn on was withdrawn since, what it made of its own turn alone."""
+    if whole:
+        return work
+    own = [at for at, kind in enumerate(work.kinds) if kind not in work.with_past]
+    vector = work.vector[own] if work.vector is not None and own else None
+    kinds = tuple(work.kinds[at] for at in own)
+    return msgspec.structs.replace(
+        work, vector=vector, kinds=kinds, candidates=tuple(one for one in work.candidates if not one.from_previous)
     )
 
 
@@ -240,6 +273,7 @@ def _summarised(work: EpisodeWork, basis_seq: int, state: State) -> Iterator[New
         summary=work.summary,
         topics=work.topics,
         model=work.model,
+        embedder=work.embedder,
         generation_ms=work.generation_ms,
     )
     yield NewEvent(data, sources=turns, vector=work.vector)

@@ -21,6 +21,8 @@ class Conversation(msgspec.Struct):
 
     turns: int = 0
     open: list[OpenTurn] = []
+    latest: tuple[int, ...] = ()
+    """The seqs of the last `PAST_TURNS` turns."""
 
     def close(self, upto_turn: int) -> None:
         """Turns up to this one have left the session."""

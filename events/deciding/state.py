@@ -11,6 +11,7 @@ from collections import OrderedDict
 
 import msgspec
 
+from events.commands import PAST_TURNS
 from events.deciding.fact_slots import FactSlots
 from events.deciding.session_state import Conversation, OpenTurn
 from events.deciding.topic_state import TopicState
@@ -81,12 +82,13 @@ class State:
 
 
 class PendingTurn(msgspec.Struct, frozen=True):
-    """A turn that background work has not covered."""
+    """A turn that background work has not covered. `past`: the seqs of the turns before it in its conversation."""
 
     role: str
     content: str
     importance: float | None
     happened_at: int
+    past: tuple[int, ...]
 
 
 def evolve(state: State, envelope: Envelope) -> State:
@@ -108,7 +110,8 @@ def _session(state: State, envelope: Envelope) -> None:
             conversation.turns = data.turn
             conversation.open = [*conversation.open, OpenTurn(envelope.seq, data.turn)]
             state.latest_conversation = data.conversation
-            state.pending[envelope.seq] = PendingTurn(data.role, data.content, data.importance, envelope.happened_at)
+            past, conversation.latest = conversation.latest, (*conversation.latest, envelope.seq)[-PAST_TURNS:]
+            state.pending[envelope.seq] = PendingTurn(data.role, data.content, data.importance, envelope.happened_at, past)
         case EpisodeClosed() as data:
             state.conversations.setdefault(data.conversation, Conversation()).close(data.turn_end)
             state.episodes[data.episode] = state.unsummarised[data.episode] = data.turns
@@ -139,6 +142,8 @@ def _forget(state: State, seq: int, data: MemoryForgotten) -> None:
         state.episodes[episode] = turns
         if turns:
             state.unsummarised[episode] = turns
+        else:
+            state.unsummarised.pop(episode, None)
 
 
 def timestamp(command_id: str) -> int | None:

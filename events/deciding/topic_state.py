@@ -77,7 +77,16 @@ class TopicState:
 
 
 def decide_topic(
-    state: TopicState, *, turn_seq: int, role: str, title: str, importance: float | None, vector: Vectors | None, happened_at: int, next_seq: int, rules: TopicRules
+    state: TopicState,
+    *,
+    turn_seq: int,
+    role: str,
+    title: str,
+    importance: float | None,
+    vector: Vectors | None,
+    happened_at: int,
+    next_seq: int,
+    rules: TopicRules,
 ) -> list[NewEvent]:
     """What a turn does to the topics: joins the most similar above the threshold, or starts one; forgets where too many."""
     if role != "user":

@@ -51,7 +51,14 @@ class Column(NamedTuple):
     def head(self) -> bytes:
         """The beginning of its metadata: type, encodings, path, no compression, one value."""
         names = b"".join(_binary(name.encode()) for name in self.path)
-        return b"\x26\0\x1c\x15" + _number(self.physical) + b"\x19\x25\x06\0\x19" + bytes([len(self.path) << 4 | 8]) + names + b"\x15\0\x16\x02"
+        return (
+            b"\x26\0\x1c\x15"
+            + _number(self.physical)
+            + b"\x19\x25\x06\0\x19"
+            + bytes([len(self.path) << 4 | 8])
+            + names
+            + b"\x15\0\x16\x02"
+        )
 
 
 _SOURCE, _NUMBERS = ("sources", "list", "element"), ("vector", "list", "element", "list", "element")
@@ -160,7 +167,16 @@ class Template(NamedTuple):
         at = len(_MAGIC)
         for head, chunk in zip(_HEADS, _chunks(row), strict=True):
             size = _number(len(chunk.values))
-            page = b"\x15\0\x15" + size + b"\x15" + size + b"\x2c\x15\x02\x15\0\x15\x06\x15\x06\x1c" + (chunk.statistics or b"\0") + b"\0\0" + chunk.values
+            page = (
+                b"\x15\0\x15"
+                + size
+                + b"\x15"
+                + size
+                + b"\x2c\x15\x02\x15\0\x15\x06\x15\x06\x1c"
+                + (chunk.statistics or b"\0")
+                + b"\0\0"
+                + chunk.values
+            )
             whole = b"\x16" + _number(len(page))
             said = (b"\x3c" + chunk.statistics + b"\x19" if chunk.statistics else b"\x49") + b"\x1c" + _USED[1:]
             columns += (head, whole, whole, b"\x26", _number(at), said, chunk.sizes, b"\0\0")

@@ -82,11 +82,18 @@ def create_store(path: str | os.PathLike[str], files: Files | None = None) -> St
     """The store at `path`, made if there is none yet."""
     folder, files = _folder(path), files or Files()
     if not files.exists(folder / NAME):
+        _check_empty(folder, files)
         files.make_folder(folder / "log")
         description = Description(format=FORMAT, store_id=ambient.new_id(), windows=Windows(), secret=ambient.secret().hex())
         files.link_new(folder, NAME, msgspec.json.format(msgspec.json.encode(description.sealed())) + b"\n")
         files.fsync_folder(folder)
     return open_store(folder, files)
+
+
+def _check_empty(folder: Path, files: Files) -> None:
+    """A log without its description is not a new store: a new secret would give every ingested line another id."""
+    if files.names(folder / "log") and not files.exists(folder / NAME):
+        raise StoreDamaged("it is gone, but there is a log beside it; put it back from a backup", str(folder / NAME))
 
 
 def _folder(path: str | os.PathLike[str]) -> Path:

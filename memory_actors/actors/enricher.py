@@ -6,28 +6,30 @@ on without the part that fails for it, and the failures stay in the log as its d
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from typing import TypeVar
 
+import msgspec
 import numpy as np
 
 from events import ambient
 from events.candidates import Candidate
-from events.commands import Command, Enrich, EpisodeWork, ReportFailure, TurnWork
+from events.commands import PAST_TURNS, Command, Enrich, EpisodeWork, ReportFailure, TurnWork
 from events.envelope import Vectors
 from events.errors import MemoryActorsError
 from events.policy import Policy
+from memory_actors.actors.writer import Writer, acks
 from memory_actors.extraction import Extractor
 from memory_actors.models import summariser
 from memory_actors.models.embedder import Embedder
 from projections.episodes import EpisodeRow
-from projections.index.embedding_text import Line, embedding_texts
+from projections.index.embedding_text import PAST, Line, embedding_texts
 from projections.transcript import TurnRow, Vector
 from projections.view import StreamView
 
 BATCH = 64
 ATTEMPTS = 3
-PAST_TURNS = 2
 
+Part = TypeVar("Part")
 Embedded = tuple[Vectors, tuple[str, ...]]
 
 
@@ -43,6 +45,11 @@ class Enricher:
     def ready(self) -> bool:
         """Whether the model, if there is one, has been loaded."""
         return self._embedder is None or getattr(self._embedder, "loaded", True)
+
+    @property
+    def model(self) -> str:
+        """The name of the embedder; empty for none."""
+        return "" if self._embedder is None else self._embedder.model
 
     def next(self, view: StreamView) -> Command | None:
         """The next command for the stream, or None when nothing is due."""
@@ -73,12 +80,8 @@ class Enricher:
     def _salvaged(self, turn: TurnRow, view: StreamView) -> TurnWork:
         """One turn without the parts that fail. That they have kept failing stands in the log."""
         past = view.turns.past(turn.seq, PAST_TURNS)
-        embedded: Embedded | None = None
-        with suppress(Exception):
-            [embedded] = self.embed([(turn, past)])
-        with suppress(Exception):
-            return self.work(turn, past, embedded)
-        return self._work(turn, (), embedded)
+        [embedded] = _tried(lambda: self.embed([(turn, past)])) or [None]
+        return _tried(lambda: self.work(turn, past, embedded)) or self._work(turn, (), embedded)
 
     def turn_works(self, turns: Sequence[TurnRow], view: StreamView) -> list[TurnWork]:
         """What each of these turns means, given those before it."""
@@ -97,8 +100,15 @@ class Enricher:
 
     def _work(self, turn: TurnRow, candidates: tuple[Candidate, ...], embedded: Embedded | None) -> TurnWork:
         vector, kinds = embedded or (None, ())
-        model = self._embedder.model if self._embedder is not None else ""
-        return TurnWork(seq=turn.seq, candidates=candidates, extractor=self._extractor.name, vector=vector, kinds=kinds, model=model)
+        return TurnWork(
+            seq=turn.seq,
+            candidates=candidates,
+            extractor=self._extractor.name,
+            vector=vector,
+            kinds=kinds,
+            with_past=(PAST,),
+            model=self.model,
+        )
 
     def embed(self, turns: Sequence[tuple[TurnRow, Sequence[TurnRow]]]) -> list[Embedded | None]:
         """The vectors of turns, each with its past, as one batch."""
@@ -123,7 +133,13 @@ class Enricher:
         summary = summariser.summarise(turns, _matrix(vectors), self._policy(view.stream.space).episodes)
         vector = None if self._embedder is None else self._embedder.embed([f"{summary.title}\n{summary.text}"])
         return EpisodeWork(
-            episode=row.id, title=summary.title, summary=summary.text, topics=summary.topics, model=summariser.MODEL, vector=vector
+            episode=row.id,
+            title=summary.title,
+            summary=summary.text,
+            topics=summary.topics,
+            model=summariser.MODEL,
+            embedder=self.model,
+            vector=vector,
         )
 
 
@@ -139,6 +155,38 @@ class _Due:
 
     def __bool__(self) -> bool:
         return bool(self.turns) or self._episodes
+
+
+def _tried(part: Callable[[], Part]) -> Part | None:
+    """A part of the work, or None where it fails once more: that stands in the log already."""
+    try:
+        return part()
+    except MemoryActorsError:
+        raise
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def work_off(
+    view: Callable[[], StreamView],
+    enricher: Enricher,
+    writer: Writer,
+    done: Callable[[Command], None] = lambda _: None,
+    *,
+    backfill: bool = False,
+) -> None:
+    """Do all that is due for the stream of a view, here and now, and tell of each piece. Raises what keeps it from being done.
+
+    Ends, too, when a command leaves no event and nobody else has written: it would be made again for ever.
+    """
+    seen = view()
+    while (command := enricher.next(seen)) is not None:
+        before = len(seen.recorded_at)
+        acks(writer.execute(seen.stream, [msgspec.structs.replace(command, backfill=backfill)]))
+        seen = view()
+        if len(seen.recorded_at) == before:
+            return
+        done(command)
 
 
 def _failure(due: _Due, upto: int, error: Exception) -> ReportFailure:

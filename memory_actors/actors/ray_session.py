@@ -68,7 +68,9 @@ def _connect(address: str) -> None:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **(new if address == "local" else {}))
     except (RayError, ConnectionError, ValueError, RuntimeError, OSError) as error:
         hint = "" if address == "local" else " A cluster that asks for a token needs RAY_AUTH_MODE=token."
-        raise ClusterUnavailable(f"no Ray at {address!r}: {error}.{hint} `--ray local` starts one here, `--ray off` does without") from error
+        raise ClusterUnavailable(
+            f"no Ray at {address!r}: {error}.{hint} `--ray local` starts one here, `--ray off` does without"
+        ) from error
 
 
 def _watch() -> "subprocess.Popen[bytes] | None":

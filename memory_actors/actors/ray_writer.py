@@ -58,7 +58,9 @@ class RayWriter:
 
     placement = "per-user"
 
-    def __init__(self, address: str, store: Store, policy: Callable[[str], Policy], settings: Settings, *, idle: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, address: str, store: Store, policy: Callable[[str], Policy], settings: Settings, *, idle: float = IDLE_SECONDS
+    ) -> None:
         self._ours = start(address)
         self._joined = address != "local"
         self._node = ray.get_runtime_context().get_node_id()
@@ -89,7 +91,7 @@ class RayWriter:
             raise ClusterUnavailable("Ray has been shut down since this memory was opened; open it again")
         hosting = self._hosting(self._name(stream), self._policy(stream.space))
         try:
-            hosting.greet(self._settings.deadline)
+            hosting.greet(max(ends - monotonic(), 0.0))
             answer = ray.get(hosting.actor.execute.remote(stream, *parts(body)), timeout=max(ends - monotonic(), 0.0))
         except RayTaskError:
             raise  # an error that is no MemoryActorsError is a defect: it is an instance of its own type too

@@ -73,7 +73,9 @@ class UserActor:
                 lost += 1
                 self._drop(stream)
                 if lost >= LOST_IN_A_ROW:
-                    raise Busy(f"{stream} is being written by others ({error}); repeat what was not acknowledged, with the same ids") from error
+                    raise Busy(
+                        f"{stream} is being written by others ({error}); repeat what was not acknowledged, with the same ids"
+                    ) from error
             except BaseException:
                 self._drop(stream)
                 raise
@@ -153,7 +155,9 @@ class Draft:
         if self._active.state.surely_new(command_id):
             return None
         if self._active.older is None:
-            self._active.older = commands_of(self._log.read(self._stream, vectors=False).events)
+            events = self._log.read(self._stream, vectors=False).events
+            opened = self._active.handle.tail.seq  # what lies beyond may not be durable yet; trying to write finds it
+            self._active.older = commands_of(event for event in events if event.seq <= opened)
         return self._active.older.get(command_id)
 
     def _decided(self, command: Command) -> Ack:

@@ -32,7 +32,10 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except (KeyboardInterrupt, click.Abort):
-        sys.stderr.write("interrupted; what was acknowledged is kept\n")
+        gone = "interrupted; what was acknowledged is kept"
+        sys.stderr.write(
+            (msgspec.json.encode({"error": "Interrupted", "message": gone}).decode() if "--json" in arguments else gone) + "\n"
+        )
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

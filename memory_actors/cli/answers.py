@@ -7,12 +7,12 @@ import msgspec
 
 from events.envelope import Envelope, Unknown
 from memory_actors.actors.user_actor import Ack
-from memory_actors.inputs.ingest import Ingested
+from memory_actors.ingest import Ingested
 from memory_actors.reads.context import Context
 from memory_actors.reads.difference import Difference
 from memory_actors.reads.recall import Recall
 from memory_actors.reads.withdrawal import Forgotten
-from memory_actors.times import show
+from memory_actors.times import as_micros, show
 from projections.basis import Basis
 from projections.episodes import EpisodeRow
 from projections.facts import FactRow
@@ -130,7 +130,7 @@ def recall(found: Recall) -> Answer:
         "basis": basis(found.basis),
         "exact": found.exact,
         "pending": found.pending,
-        "hits": [msgspec.to_builtins(hit) | {"occurred_at": time(hit.occurred_at)} for hit in found.hits],
+        "hits": [msgspec.to_builtins(hit) | {"occurred_at": time(as_micros(hit.occurred_at))} for hit in found.hits],
         "facts": [fact(hit.fact) | {"score": hit.score} for hit in found.facts],
         "episodes": [episode(hit.episode) | {"score": hit.score} for hit in found.episodes],
         "missing": list(found.missing),
@@ -181,4 +181,5 @@ def forgotten(found: Forgotten) -> Answer:
         "facts": [fact(row) for row in found.facts],
         "turns": [turn(row) for row in found.turns],
         "episodes": list(found.episodes),
+        "pending": found.pending,
     }

@@ -15,8 +15,8 @@ from memory_actors import demo as bundled
 from memory_actors.cli import answers, show
 from memory_actors.cli.explain import differences, said
 from memory_actors.cli.options import Chosen, common
+from memory_actors.ingest import ingest
 from memory_actors.inputs import read_inputs
-from memory_actors.inputs.ingest import ingest
 from memory_actors.memory import Memory, Reads
 
 BUDGET = 420
@@ -95,7 +95,9 @@ def _withdrawal(memory: Memory) -> None:
     _step(6, f"forget {bundled.WITHDRAWN!r}: withdrawn from now on, explainable as of before")
     user = memory.user(bundled.USER)
     found = user.forget(bundled.WITHDRAWN)
-    show.table(("withdrawn", "text"), [(f"@{turn.seq}", show.short(turn.content)) for turn in found.turns], "  nothing (it was withdrawn before)")
+    show.table(
+        ("withdrawn", "text"), [(f"@{turn.seq}", show.short(turn.content)) for turn in found.turns], "  nothing (it was withdrawn before)"
+    )
     hits = user.as_of("now").recall(bundled.WITHDRAWN, k=20)
     left = [hit for hit in hits if hit.seq in found.turn_seqs]
     show.line(f"  a recall of {bundled.WITHDRAWN!r} now brings back {len(left)} of these")

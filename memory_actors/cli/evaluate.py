@@ -61,7 +61,9 @@ def _show(block: Answer, title: str) -> None:
     systems = block["systems"]
     columns = list(next(iter(systems.values()))["1-4"])
     show.line(f"[bold]{title}[/bold], {block['questions']} questions in all")
-    show.table(("system", *columns), [(name, *(f"{found['1-4'][column]:.3f}" for column in columns)) for name, found in systems.items()], "")
+    show.table(
+        ("system", *columns), [(name, *(f"{found['1-4'][column]:.3f}" for column in columns)) for name, found in systems.items()], ""
+    )
 
 
 def _left_out(todo: list[Task], progress: Callable[[int], None]) -> Answer:

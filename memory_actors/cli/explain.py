@@ -63,12 +63,18 @@ def said(payload: dict[str, Any]) -> str:
     """What an event says, in a few words."""
     if "content" in payload:
         return f"{payload.get('speaker') or payload['role']}: {show.short(payload['content'], 160)}"
-    return ", ".join(f"{name}={value}" for name, value in payload.items() if name in ("fact", "key", "value", "reason", "extractor", "confidence", "text"))
+    return ", ".join(
+        f"{name}={value}"
+        for name, value in payload.items()
+        if name in ("fact", "key", "value", "reason", "extractor", "confidence", "text")
+    )
 
 
 @click.command()
 @click.argument("user")
-@click.option("--policy", "file", required=True, type=click.Path(path_type=Path), help="a TOML file: tables session, facts, episodes, topics, ...")
+@click.option(
+    "--policy", "file", required=True, type=click.Path(path_type=Path), help="a TOML file: tables session, facts, episodes, topics, ..."
+)
 @common
 def replay(chosen: Chosen, user: str, file: Path) -> None:
     """What would be remembered of USER under another policy. The store is not touched, no model is called."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from events.errors import StoreDamaged
 from events.log import copying, statistics
 from events.log import verify as verifying
 from memory_actors.cli import answers, show
@@ -24,16 +25,21 @@ def log(_chosen: Chosen) -> None:
 @common
 def verify(chosen: Chosen) -> int:
     """Check every byte and every chain. Exit code 1 if something is wrong."""
-    with chosen.memory() as memory:
-        streams = memory.log.streams()
-        with show.progress({"verified": len(streams)}, quiet=not sys.stderr.isatty()) as bars:
-            found = verifying.verify(memory.log, progress=lambda: bars("verified", 1))
+    found = _verified(chosen)
     if chosen.json:
         show.as_json(msgspec.to_builtins(found))
     else:
         cells = [(problem.file, "" if problem.row is None else problem.row, problem.what) for problem in found.problems]
         show.table(("file", "row", "what"), cells, f"sound: {found.events} events in {found.streams} streams")
     return 0 if found.ok else FOUND
+
+
+def _verified(chosen: Chosen) -> verifying.Verification:
+    try:
+        with chosen.memory() as memory, show.progress({"verified": len(memory.log.streams())}, quiet=not sys.stderr.isatty()) as bars:
+            return verifying.verify(memory.log, progress=lambda: bars("verified", 1))
+    except StoreDamaged as error:  # the store's own description: nothing else can be looked at
+        return verifying.Verification(ok=False, streams=0, events=0, problems=(verifying.Problem(error.file, error.row, error.what),))
 
 
 @log.command()
@@ -46,7 +52,9 @@ def stats(chosen: Chosen) -> None:
         users = [msgspec.to_builtins(row) | {"first": answers.time(row.first), "last": answers.time(row.last)} for row in found.users]
         show.as_json({"users": users, "files": found.files, "bytes": found.bytes})
         return
-    cells = [(row.space, row.user, row.events, row.turns, show.date(row.first), show.date(row.last), row.backfilled or "") for row in found.users]
+    cells = [
+        (row.space, row.user, row.events, row.turns, show.date(row.first), show.date(row.last), row.backfilled or "") for row in found.users
+    ]
     show.table(("space", "user", "events", "turns", "first", "last", "backfilled"), cells, "no users yet")
     show.line(f"{found.files} files, {found.bytes:,} bytes")
 

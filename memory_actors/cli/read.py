@@ -37,7 +37,10 @@ def recall(chosen: Chosen, user: str, query: str, k: int | None, as_of: str | No
     if chosen.json:
         show.as_json(answers.recall(found))
         return
-    rows = [(f"{hit.score:.2f}", f"@{hit.seq}", show.date(hit.occurred_at), hit.speaker or hit.role, show.short(hit.content)) for hit in found.hits]
+    rows = [
+        (f"{hit.score:.2f}", f"@{hit.seq}", f"{hit.occurred_at:%Y-%m-%d}", hit.speaker or hit.role, show.short(hit.content))
+        for hit in found.hits
+    ]
     show.table(("score", "turn", "when", "who", "what"), rows, none(handle, "nothing is remembered yet"))
     for hit in found.facts:
         show.line(f"[dim]{hit.fact.id}[/dim] {show.printable(f'{hit.fact.key}: {hit.fact.value}')}")
@@ -87,7 +90,8 @@ def facts(chosen: Chosen, user: str, everything: bool, as_of: str | None, valid_
         return
     titles = ("id", "whose", "key", "value", "since", "until", "confidence", *(("status",) if everything else ()))
     cells = [
-        (row.id, row.subject, row.key, row.value, show.date(row.valid_from), show.date(row.valid_to), f"{row.confidence:.2f}", row.status) for row in rows
+        (row.id, row.subject, row.key, row.value, show.date(row.valid_from), show.date(row.valid_to), f"{row.confidence:.2f}", row.status)
+        for row in rows
     ]
     show.table(titles, [row[: len(titles)] for row in cells], none(handle, f"no facts of {user}"))
 
@@ -105,7 +109,11 @@ def episodes(chosen: Chosen, user: str, as_of: str | None) -> None:
         show.as_json([answers.episode(row) for row in rows])
         return
     cells = [(row.id, row.conversation, f"{row.turn_start}-{row.turn_end}", row.title or "(not summarised yet)") for row in rows]
-    show.table(("id", "conversation", "turns", "title"), cells, none(handle, f"no episode of {user} has closed yet (one does when turn 21 arrives, or at `end`)"))
+    show.table(
+        ("id", "conversation", "turns", "title"),
+        cells,
+        none(handle, f"no episode of {user} has closed yet (one does when turn 21 arrives, or at `end`)"),
+    )
 
 
 @click.command()
@@ -155,7 +163,9 @@ def events(chosen: Chosen, user: str, after: int, as_of: str | None) -> None:
     if chosen.json:
         show.as_lines(answers.event(event) for event in found)
         return
-    cells = [(event.seq, answers.time(event.recorded_at), event.type, show.short(str(answers.event(event)["payload"]), 90)) for event in found]
+    cells = [
+        (event.seq, answers.time(event.recorded_at), event.type, show.short(str(answers.event(event)["payload"]), 90)) for event in found
+    ]
     show.table(("seq", "recorded at", "type", "payload"), cells, none(handle, f"no events of {user}"))
 
 
@@ -182,5 +192,7 @@ def conversations(chosen: Chosen, user: str, as_of: str | None) -> None:
     if chosen.json:
         show.as_json([answers.conversation(row) for row in rows])
         return
-    cells = [(row.conversation, row.turns, row.open, show.date(row.first), show.date(row.last), "ended" if row.ended else "") for row in rows]
+    cells = [
+        (row.conversation, row.turns, row.open, show.date(row.first), show.date(row.last), "ended" if row.ended else "") for row in rows
+    ]
     show.table(("conversation", "turns", "open", "first", "last", ""), cells, none(handle, f"no conversations of {user}"))

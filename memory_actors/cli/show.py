@@ -19,10 +19,18 @@ WIDTH = 140
 """Columns where there is no terminal to ask."""
 
 
+class Piped(Console):
+    """A console whose reader may have gone: that is no error of ours to report as one."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the caller."""
+        raise BrokenPipeError
+
+
 def console(*, error: bool = False) -> Console:
     """Where to print; made anew, because tests and pipes replace the streams."""
     stream = sys.stderr if error else sys.stdout
-    return Console(stderr=error, highlight=False, emoji=False, width=None if stream.isatty() else WIDTH)
+    return Piped(stderr=error, highlight=False, emoji=False, width=None if stream.isatty() else WIDTH)
 
 
 def as_json(value: Any) -> None:

@@ -9,9 +9,9 @@ from events.ids import StreamId
 from memory_actors.actors.writer import acks
 from memory_actors.cli import answers, show
 from memory_actors.cli.options import Chosen, common
+from memory_actors.ingest import enrich as enrich_stream
+from memory_actors.ingest import ingest as ingest_lines
 from memory_actors.inputs import TurnLine, read_inputs
-from memory_actors.inputs.ingest import enrich as enrich_stream
-from memory_actors.inputs.ingest import ingest as ingest_lines
 from memory_actors.memory import Memory, turn_command
 from memory_actors.times import parse_instant
 
@@ -29,7 +29,7 @@ def ingest(chosen: Chosen, paths: tuple[str, ...], as_recorded: bool, no_wait: b
     """
     with chosen.memory(write=True) as memory:
         inputs = read_inputs(list(paths), skip_bad=skip_bad, space=memory.space)
-        for note in (*inputs.notes, *inputs.problems):
+        for note in () if chosen.json else (*inputs.notes, *inputs.problems):
             sys.stderr.write(f"{note}\n")
         totals = {"recorded": len(inputs.lines)} | ({} if no_wait else {"enriched": len(inputs.lines)})
         with show.progress(totals, quiet=not sys.stderr.isatty()) as bars:
@@ -40,10 +40,12 @@ def ingest(chosen: Chosen, paths: tuple[str, ...], as_recorded: bool, no_wait: b
 
             done = ingest_lines(memory, inputs.lines, as_recorded=as_recorded, wait=not no_wait, progress=progress)
     if chosen.json:
-        show.as_json(answers.ingested(done))
+        show.as_json(answers.ingested(done) | ({"skipped": inputs.problems} if skip_bad else {}))
     else:
         users = "user" if done.streams == 1 else "users"
-        show.line(f"recorded {done.recorded} turns of {done.streams} {users} in {done.seconds:.1f} s; {done.already_there} were there already")
+        show.line(
+            f"recorded {done.recorded} turns of {done.streams} {users} in {done.seconds:.1f} s; {done.already_there} were there already"
+        )
 
 
 @click.command()
@@ -57,7 +59,15 @@ def ingest(chosen: Chosen, paths: tuple[str, ...], as_recorded: bool, no_wait: b
 @click.option("--no-wait", is_flag=True, help="end when it is durable, before it is enriched")
 @common
 def record(
-    chosen: Chosen, user: str, text: str, role: str, conversation: str, turn_id: str | None, speaker: str | None, occurred_at: str | None, no_wait: bool
+    chosen: Chosen,
+    user: str,
+    text: str,
+    role: str,
+    conversation: str,
+    turn_id: str | None,
+    speaker: str | None,
+    occurred_at: str | None,
+    no_wait: bool,
 ) -> None:
     """Record one turn of USER."""
     with chosen.memory(write=True) as memory:

@@ -20,8 +20,8 @@ from events.policy import Policy
 from memory_actors.actors.ray_tasks import mapped
 from memory_actors.evaluation import baselines
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
+from memory_actors.ingest import ingest
 from memory_actors.inputs import TurnLine, locomo, read_inputs
-from memory_actors.inputs.ingest import ingest
 from memory_actors.inputs.locomo import Question
 from memory_actors.memory import Memory
 from memory_actors.models.embedder import Embedder, embedder_named
@@ -103,7 +103,10 @@ def written(task: Task) -> Iterator[tuple[list[TurnLine], Reader]]:
     """The conversation in a store of its own, which is gone afterwards: its lines, and a reader at its end."""
     lines = [line for line in read_inputs([task.path], space=SPACE).lines if line.user == task.user]
     settings = Settings(recalls="never", embedder=task.embedder)
-    with tempfile.TemporaryDirectory(prefix="memory-actors-evaluate-") as folder, Memory(folder, space=SPACE, policy=task.policy, settings=settings) as memory:
+    with (
+        tempfile.TemporaryDirectory(prefix="memory-actors-evaluate-") as folder,
+        Memory(folder, space=SPACE, policy=task.policy, settings=settings) as memory,
+    ):
         ingest(memory, lines)
         yield lines, memory.user(task.user).as_of("now").reader(index=True)
 

@@ -63,7 +63,10 @@ def answered(text: str, previous: str) -> list[Finding]:
 
 def _filled(category: Category, key: str, answer: str) -> list[Finding]:
     chat = answer == answer.lower()
-    return [Finding(category=category, key=key, value=value, confidence=0.8) for value in _values(key, answer.rstrip(".! "), chat=chat)]
+    return [
+        Finding(category=category, key=key, value=value, confidence=0.8, from_previous=True)
+        for value in _values(key, answer.rstrip(".! "), chat=chat)
+    ]
 
 
 def _values(key: str, answer: str, *, chat: bool) -> list[str]:

@@ -53,6 +53,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     valid_from: int | None = None
     valid_to: int | None = None
     tags: tuple[str, ...] = ()
+    from_previous: bool = False
 
     def candidate(self, subject: str, quote: str) -> Candidate:
         """The proposal, with importance and arity from the list of slots."""
@@ -66,6 +67,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             confidence=self.confidence,
             importance=slot.importance,
             many=slot.many,
+            from_previous=self.from_previous,
             changed=self.changed and self.act == "assert" and not slot.many,
             valid_from=self.valid_from,
             valid_to=self.valid_to,

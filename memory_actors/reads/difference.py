@@ -61,7 +61,9 @@ def difference(before: object, one: Remembered, after: object, other: Remembered
         after=after,
         facts=_facts(one.facts, other.facts),
         episodes=_listed([_episode(row) for row in one.episodes], [_episode(row) for row in other.episodes]),
-        topics=_listed([_topic(row) for row in one.topics if not row.forgotten], [_topic(row) for row in other.topics if not row.forgotten]),
+        topics=_listed(
+            [_topic(row) for row in one.topics if not row.forgotten], [_topic(row) for row in other.topics if not row.forgotten]
+        ),
     )
 
 

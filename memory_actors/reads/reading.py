@@ -13,9 +13,9 @@ from events.policy import Policy
 from memory_actors.models.embedder import Embedder
 from memory_actors.models.tokenizer import default_pieces
 from memory_actors.reads import provenance
-from memory_actors.reads.context import Context, Material, render
+from memory_actors.reads.context import Context, Material, check_budget, render
 from memory_actors.reads.difference import Difference, Remembered, difference
-from memory_actors.reads.recall import Filters, Recall, Vector, check_query, recall
+from memory_actors.reads.recall import Filters, Recall, Vector, check_k, check_query, recall
 from memory_actors.times import Moment, Naive, parse_time
 from projections.basis import Basis
 from projections.episodes import EpisodeRow
@@ -56,7 +56,9 @@ class When(msgspec.Struct, frozen=True):
 class Reader:
     """One stream, one basis."""
 
-    def __init__(self, view: StreamView, basis: Basis, policy: Policy, embedder: Embedder | None, clock: int, naive: Naive = "error") -> None:
+    def __init__(
+        self, view: StreamView, basis: Basis, policy: Policy, embedder: Embedder | None, clock: int, naive: Naive = "error"
+    ) -> None:
         self.view = view
         self.basis = basis
         self._policy = policy
@@ -77,6 +79,8 @@ class Reader:
 
     def recall(self, query: str, k: int | None = None, valid_at: Time | None = None, filters: Filters | None = None) -> Recall:
         """Ranked memories."""
+        if k is not None:
+            check_k(k)
         return self.ranked(check_query(query), self._vector(query), k, self.valid_at(valid_at), filters)
 
     def ranked(
@@ -84,9 +88,7 @@ class Reader:
     ) -> Recall:
         """The same for a query whose vector [d] is known."""
         count = self._policy.recall.k if k is None else k
-        return recall(
-            self.view, query, k=count, basis=self.basis, policy=self._policy, vector=vector, valid_at=valid_at, filters=filters
-        )
+        return recall(self.view, query, k=count, basis=self.basis, policy=self._policy, vector=vector, valid_at=valid_at, filters=filters)
 
     def _vector(self, query: str) -> Vector | None:
         """The query's vector [d]; None without an embedder, or where there is nothing of its model to compare it with."""
@@ -96,9 +98,12 @@ class Reader:
         vector: Vector = self._embedder.embed([query])[0]
         return vector if len(vector) == dimensions else None
 
-    def context(self, query: str | None = None, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None) -> Context:
+    def context(
+        self, query: str | None = None, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None
+    ) -> Context:
         """The prompt block. Without a query: facts, session and the latest episodes."""
         rules, seq = self._policy.context, self.basis.seq
+        budget = check_budget(rules.budget if budget is None else budget, default_pieces())
         recalled = None if query is None else self.recall(query, rules.hits * 2, valid_at)
         hits = () if recalled is None else recalled.hits
         session = self.view.turns.window(conversation or self.view.turns.latest_conversation(seq) or "main", seq)
@@ -113,7 +118,7 @@ class Reader:
             basis=self.basis,
             begins=self.view.begins(self.basis),
         )
-        return render(material, rules.budget if budget is None else budget, rules, default_pieces())
+        return render(material, budget, rules, default_pieces())
 
     def episodes(self) -> list[EpisodeRow]:
         """Closed episodes."""

@@ -5,6 +5,7 @@ Every leg is computed from what is visible at the basis and nothing else, so tha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 
 import msgspec
@@ -15,6 +16,7 @@ from events.errors import InvalidInput
 from events.policy import MAX_K, Policy
 from events.vocabulary import Category
 from memory_actors.extraction.slots import describe
+from memory_actors.times import as_datetime
 from projections.basis import Basis
 from projections.episodes import EpisodeRow
 from projections.facts import FactRow
@@ -65,7 +67,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     speaker: str | None
     content: str
-    occurred_at: int
+    occurred_at: datetime
     score: float
     legs: dict[str, float]
 
@@ -112,7 +114,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_query(query: str) -> str:
     """The query, if there is something in it."""
-    if not query.strip():
+    if not isinstance(query, str) or not query.strip():
         raise InvalidInput("an empty query asks for nothing; say what to recall")
     try:
         query.encode()
@@ -123,8 +125,8 @@ def check_query(query: str) -> str:
 
 def check_k(k: int) -> int:
     """k, if it is a sensible number of hits."""
-    if not 1 <= k <= MAX_K:
-        raise InvalidInput(f"k is 1 to {MAX_K}, not {k}")
+    if not isinstance(k, int) or not 1 <= k <= MAX_K:
+        raise InvalidInput(f"k is 1 to {MAX_K}, not {k!r}")
     return k
 
 
@@ -181,7 +183,7 @@ def _hit(turn: TurnRow, score: float, legs: Mapping[str, float]) -> Hit:
         role=turn.role,
         speaker=turn.speaker,
         content=turn.content,
-        occurred_at=turn.occurred_at,
+        occurred_at=as_datetime(turn.occurred_at),
         score=score,
         legs=dict(legs),
     )

@@ -26,12 +26,13 @@ def check_text(text: str) -> None:
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
-    """What was withdrawn. `found`: how many facts and turns."""
+    """What was withdrawn. `found`: how many facts and turns; `pending`: turns that are not enriched yet."""
 
     text: str
     facts: tuple[FactRow, ...]
     turns: tuple[TurnRow, ...]
     episodes: tuple[str, ...]
+    pending: int = 0
 
     @property
     def found(self) -> int:
@@ -50,7 +51,7 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
 
     def command(self, command_id: str) -> Forget:
         """The command that withdraws it."""
-        return Forget(id=command_id, text=self.text, facts=self.fact_ids, turns=self.turn_seqs, episodes=self.episodes)
+        return Forget(id=command_id, text=self.text, facts=self.fact_ids, turns=self.turn_seqs)
 
 
 def withdrawal(reader: Reader, text: str) -> Forgotten:
@@ -66,4 +67,6 @@ def withdrawal(reader: Reader, text: str) -> Forgotten:
         if not view.turns.withdrawn(turn.seq, seq) and (turn.seq in sources or (wanted and wanted <= set(terms(turn.content))))
     ]
     episodes = view.episodes.containing({turn.seq for turn in turns}, seq)
-    return Forgotten(text=text, facts=tuple(facts), turns=tuple(turns), episodes=tuple(row.id for row in episodes))
+    return Forgotten(
+        text=text, facts=tuple(facts), turns=tuple(turns), episodes=tuple(row.id for row in episodes), pending=view.pending(seq)
+    )

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from events.commands import PAST_TURNS
+
 TURN: Final = "turn"
 PAST: Final = "past"
 KINDS: Final = frozenset({TURN, PAST})
@@ -24,7 +26,6 @@ PIECE_TOKENS = 100
 SHORT_TOKENS = 20
 """Most tokens of a turn that is embedded with its past."""
 
-PAST_TURNS = 2
 PAST_HEAD_TOKENS = 60
 """Most tokens taken from each earlier turn: its beginning says what it is about."""
 

@@ -25,7 +25,9 @@ def interleaved(rounds: int, steps: dict[str, Step], warm: int = 5) -> dict[str,
 def machine() -> str:
     """CPU model, cores and their load, Python."""
     info = Path("/proc/cpuinfo")
-    names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+    names = (
+        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+    )
     model = names[0] if names else platform.processor() or platform.machine()
     return f"{model}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}"
 
@@ -42,7 +44,10 @@ def report(data: str, file: str, titles: Sequence[str], rows: Sequence[Sequence[
     """The table, with what is needed to get it again."""
     cells = [[str(cell) for cell in row] for row in (titles, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
-    lines = ["  ".join(cell.ljust(width) if not at else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in cells]
+    lines = [
+        "  ".join(cell.ljust(width) if not at else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        for row in cells
+    ]
     command = f"python -m pytest -m benchmark -s tests/benchmarks/{Path(file).name}"
     head = ["", f"machine  {machine()}", f"data     {data}", f"command  {command}", "", lines[0], "-" * len(lines[0])]
     sys.stdout.write("\n".join([*head, *lines[1:], *notes, ""]) + "\n")

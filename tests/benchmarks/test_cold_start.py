@@ -55,6 +55,12 @@ def test_what_it_imports(facts: list[str]) -> None:
     modules = {line.partition(".")[0] for line in lines if not line.startswith("import time:")}
     rows = [(name, seconds(own / 1e6), seconds(whole / 1e6)) for own, whole, name in sorted(imports, reverse=True)[:TOP]]
     total = sum(own for own, _, _ in imports)
-    report(f"{len(imports)} modules", __file__, ("slowest imports", "itself", "with its own"), rows, f"all imports together: {seconds(total / 1e6)}")
+    report(
+        f"{len(imports)} modules",
+        __file__,
+        ("slowest imports", "itself", "with its own"),
+        rows,
+        f"all imports together: {seconds(total / 1e6)}",
+    )
 
     assert [] == [name for name in HEAVY if name in modules]

@@ -73,7 +73,14 @@ class History:
 
     def _fact(self, number: int) -> None:
         fact = FactAsserted(
-            fact=f"f{number}", subject="user", category="preference", key=f"likes {number}", value=self.sentence(3), confidence=0.9, importance=0.6, extractor="x"
+            fact=f"f{number}",
+            subject="user",
+            category="preference",
+            key=f"likes {number}",
+            value=self.sentence(3),
+            confidence=0.9,
+            importance=0.6,
+            extractor="x",
         )
         self._add(fact, number)
 
@@ -82,7 +89,14 @@ class History:
         row = None if vector is None else self._vectors[vector : vector + 1]
         time = 1_700_000_000_000_000 + number * MINUTE
         event = Envelope(
-            space=ANN.space, user=ANN.user, seq=seq, type=type(data).__name__, schema_version=1, recorded_at=time + seq, data=data, vector=row
+            space=ANN.space,
+            user=ANN.user,
+            seq=seq,
+            type=type(data).__name__,
+            schema_version=1,
+            recorded_at=time + seq,
+            data=data,
+            vector=row,
         )
         self._events.append(event)
         return seq
@@ -139,7 +153,13 @@ def test_recall() -> None:
     bare = taken["numpy scan and top 10"]
     embedding = embedding_time(queries)
     rows = [(name, seconds(value), f"{value / bare:.2f}") for name, value in taken.items()]
-    rows.append(("embedding of a query, apart", "no model" if embedding is None else seconds(embedding), "" if embedding is None else f"{embedding / bare:.2f}"))
+    rows.append(
+        (
+            "embedding of a query, apart",
+            "no model" if embedding is None else seconds(embedding),
+            "" if embedding is None else f"{embedding / bare:.2f}",
+        )
+    )
     report(
         f"{TURNS:,} turns, {DIMENSIONS} dimensions, {FACTS} facts, {TURNS // 10 - 2:,} episodes; {QUERIES} queries, {ROUNDS} rounds; seed {SEED}",
         __file__,

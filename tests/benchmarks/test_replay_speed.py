@@ -68,5 +68,15 @@ def test_replay(tmp_path: Path) -> None:
     theirs = speeds["eventsourcing, SQLite: read and fold"]
     rows = [(name, seconds(value), f"{speeds[name]:,.0f}", f"{speeds[name] / theirs:.2f}") for name, value in taken.items()]
     few = len(files.read(BOB).rows)
-    live = (f"files of one turn each, {few} events: and fold the state", seconds(one_by_one), f"{few / one_by_one:,.0f}", f"{few / one_by_one / theirs:.2f}")
-    report(f"a stream of {len(events):,} events in commits of 512", __file__, ("replay", "median", "events/s", "x eventsourcing"), [*rows, live])
+    live = (
+        f"files of one turn each, {few} events: and fold the state",
+        seconds(one_by_one),
+        f"{few / one_by_one:,.0f}",
+        f"{few / one_by_one / theirs:.2f}",
+    )
+    report(
+        f"a stream of {len(events):,} events in commits of 512",
+        __file__,
+        ("replay", "median", "events/s", "x eventsourcing"),
+        [*rows, live],
+    )

@@ -92,7 +92,9 @@ def test_the_processor_s_part(tmp_path: Path) -> None:
     _, actor = writer(folder)
     disk = Disk(folder / "disk", b"x" * 2800)
     try:
-        taken = interleaved(ROUNDS, {"link, no disk": disk.linked, "recorded turn, no disk": lambda number: actor.execute(ANN, [turn(number)])}, warm=30)
+        taken = interleaved(
+            ROUNDS, {"link, no disk": disk.linked, "recorded turn, no disk": lambda number: actor.execute(ANN, [turn(number)])}, warm=30
+        )
     finally:
         for path in sorted(folder.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()

@@ -135,7 +135,15 @@ def test_an_error_says_what_would_be_right(ask, kept: Path, words: tuple[str, ..
 # -- stores that are none
 
 
-READS = [("facts", "ann"), ("recall", "ann", "x"), ("users",), ("log", "verify"), ("log", "stats"), ("sql", "SELECT 1"), ("forget", "ann", "x")]
+READS = [
+    ("facts", "ann"),
+    ("recall", "ann", "x"),
+    ("users",),
+    ("log", "verify"),
+    ("log", "stats"),
+    ("sql", "SELECT 1"),
+    ("forget", "ann", "x"),
+]
 
 
 @pytest.mark.parametrize("words", READS[:-1], ids=" ".join)
@@ -202,7 +210,9 @@ def test_no_room_for_a_new_store(tmp_path: Path) -> None:
 
     words = [sys.executable, "-m", "memory_actors", "--store", str(tmp_path / "s"), "--embedder", "none", "record", "ann", "hello"]
     # the pipes of its streams are no files, so that they are not limited
-    said = subprocess.run(words, capture_output=True, text=True, preexec_fn=limit, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    said = subprocess.run(
+        words, capture_output=True, text=True, preexec_fn=limit, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    )
 
     assert (2, "") == (said.returncode, said.stdout)
     assert said.stderr.startswith("StoreFull: ")
@@ -214,14 +224,30 @@ def test_no_room_for_a_new_store(tmp_path: Path) -> None:
 def test_a_bulk_that_does_not_fit_ends_between_commits(tmp_path: Path) -> None:
     """What was acknowledged stays, the chain verifies, and the same ingest goes on once there is room."""
     file = tmp_path / "in.jsonl"
-    turns = [{"user": "ann", "role": "user", "content": os.urandom(400).hex() if n > 200 else "short", "turn_id": f"t{n}"} for n in range(400)]
+    turns = [
+        {"user": "ann", "role": "user", "content": os.urandom(400).hex() if n > 200 else "short", "turn_id": f"t{n}"} for n in range(400)
+    ]
     file.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
-    words = [sys.executable, "-m", "memory_actors", "--store", str(tmp_path / "s"), "--embedder", "none", "ingest", str(file), "--no-wait", "--json"]
+    words = [
+        sys.executable,
+        "-m",
+        "memory_actors",
+        "--store",
+        str(tmp_path / "s"),
+        "--embedder",
+        "none",
+        "ingest",
+        str(file),
+        "--no-wait",
+        "--json",
+    ]
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 
-    said = subprocess.run(words, capture_output=True, text=True, preexec_fn=limit, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    said = subprocess.run(
+        words, capture_output=True, text=True, preexec_fn=limit, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    )
 
     assert (2, "StoreFull") == (said.returncode, json.loads(said.stderr)["error"])
 

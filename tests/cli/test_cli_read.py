@@ -9,7 +9,20 @@ import pytest
 from memory_actors import demo
 
 BASIS = {"seq", "now", "final"}
-FACT = {"id", "subject", "category", "key", "value", "confidence", "importance", "valid_from", "valid_to", "recorded_at", "status", "source_seqs"}
+FACT = {
+    "id",
+    "subject",
+    "category",
+    "key",
+    "value",
+    "confidence",
+    "importance",
+    "valid_from",
+    "valid_to",
+    "recorded_at",
+    "status",
+    "source_seqs",
+}
 HIT = {"seq", "turn_id", "conversation", "turn", "role", "speaker", "content", "occurred_at", "score", "legs"}
 EPISODE = {"id", "conversation", "title", "summary", "turn_start", "turn_end"}
 TOPIC = {"id", "title", "priority", "half_life_days", "accesses", "messages"}
@@ -139,7 +152,9 @@ def test_events_are_one_object_a_line(ask, told: Path) -> None:
 
 def test_users_and_conversations(ask, told: Path) -> None:
     assert ["ann", "bob"] == [row["user"] for row in ask("users", "--json", store=told).json]
-    assert [("main", 5), ("later", 2)] == [(row["conversation"], row["turns"]) for row in ask("conversations", "ann", "--json", store=told).json]
+    assert [("main", 5), ("later", 2)] == [
+        (row["conversation"], row["turns"]) for row in ask("conversations", "ann", "--json", store=told).json
+    ]
     assert [] == ask("users", "--space", "other", "--json", store=told).json
 
 
@@ -257,7 +272,11 @@ def test_as_of_takes_places_and_words(ask, told: Path, moment: str, there: bool 
         assert there == bool(said.json)
 
 
-@pytest.mark.parametrize("command", [one for one in READS if one[0] in ("recall", "context", "facts", "episodes", "topics", "session", "events", "conversations")], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [one for one in READS if one[0] in ("recall", "context", "facts", "episodes", "topics", "session", "events", "conversations")],
+    ids=" ".join,
+)
 def test_every_read_takes_as_of_before_the_first_event(ask, told: Path, command: tuple[str, ...]) -> None:
     """Empty, and for people it says when the stream begins."""
     parsed, plain = (ask(*command, "--as-of", "2020-01-01", *more, store=told) for more in (("--json",), ()))
@@ -305,7 +324,14 @@ def test_the_environment_says_where_the_store_is(capsys, told: Path, monkeypatch
 def test_what_looks_like_markup_is_shown_as_it_is(ask) -> None:
     """Names and texts with brackets and control characters reach the terminal as text."""
     ask("record", "[/x]", "[bold]\x1b[31m hello [/]")
-    for command in (("facts", "[/x]"), ("session", "[/x]"), ("events", "[/x]"), ("context", "[/x]"), ("episodes", "[/x]"), ("forget", "[/x]", "[/y] zz")):
+    for command in (
+        ("facts", "[/x]"),
+        ("session", "[/x]"),
+        ("events", "[/x]"),
+        ("context", "[/x]"),
+        ("episodes", "[/x]"),
+        ("forget", "[/x]", "[/y] zz"),
+    ):
         said = ask(*command)
 
         assert 0 == said.code

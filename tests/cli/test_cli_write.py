@@ -28,7 +28,12 @@ def test_record_takes_all_that_a_turn_has(ask) -> None:
     ask("record", "ann", "hello", *given)
     [turn] = ask("session", "ann", "--json").json["turns"]
 
-    assert ("assistant", "work", "Ben", "2025-06-01T08:00:00Z") == (turn["role"], turn["conversation"], turn["speaker"], turn["occurred_at"])
+    assert ("assistant", "work", "Ben", "2025-06-01T08:00:00Z") == (
+        turn["role"],
+        turn["conversation"],
+        turn["speaker"],
+        turn["occurred_at"],
+    )
 
 
 def test_record_without_waiting_leaves_the_work_to_enrich(ask) -> None:

@@ -116,7 +116,18 @@ def test_stdout_is_the_drivers_own_and_a_strangers_cluster_is_left_alone(tmp_pat
 def head(tmp_path: Path) -> Iterator[str]:
     """A cluster of somebody else's, in a session of its own; ended by its own process id."""
     log = (tmp_path / "head.log").open("w")
-    command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--port", "0", "--include-dashboard", "false", "--num-cpus", "1"]
+    command = [
+        str(Path(sys.executable).with_name("ray")),
+        "start",
+        "--head",
+        "--block",
+        "--port",
+        "0",
+        "--include-dashboard",
+        "false",
+        "--num-cpus",
+        "1",
+    ]
     process = subprocess.Popen(
         [*command, "--disable-usage-stats"],
         stdout=log,

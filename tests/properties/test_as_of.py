@@ -20,8 +20,8 @@ from events.ids import StreamId
 from events.log import copying
 from memory_actors import demo
 from memory_actors.cli import answers
+from memory_actors.ingest import ingest
 from memory_actors.inputs import read_inputs
-from memory_actors.inputs.ingest import ingest
 from memory_actors.memory import Memory, Reads
 from memory_actors.reads.reading import Reader
 from memory_actors.times import EPOCH, MICROSECOND
@@ -37,7 +37,10 @@ def when(micros: int) -> datetime:
 
 def everything(reader: Reader, valid_at: Sequence[datetime], queries: Sequence[str] = QUERIES) -> Bytes:
     """What every read answers, as bytes."""
-    found: dict[str, object] = {"facts": list(map(answers.fact, reader.facts())), "all": list(map(answers.fact, reader.facts(everything=True)))}
+    found: dict[str, object] = {
+        "facts": list(map(answers.fact, reader.facts())),
+        "all": list(map(answers.fact, reader.facts(everything=True))),
+    }
     for at in valid_at:
         found[f"facts valid at {at}"] = list(map(answers.fact, reader.facts(at)))
         found[f"all valid at {at}"] = list(map(answers.fact, reader.facts(at, everything=True)))
@@ -133,7 +136,12 @@ def test_a_view_at_a_seq_is_that_of_the_log_cut_there(backfill: Sequence[tuple[s
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @settings(max_examples=200, deadline=None)
-@given(backfill=BACKFILLS, steps=st.lists(STEPS, min_size=1, max_size=4).map(lambda parts: [*chain(*parts)]), places=places, nudge=st.sampled_from([-1, 0, 1]))
+@given(
+    backfill=BACKFILLS,
+    steps=st.lists(STEPS, min_size=1, max_size=4).map(lambda parts: [*chain(*parts)]),
+    places=places,
+    nudge=st.sampled_from([-1, 0, 1]),
+)
 def test_the_law_at_length(backfill: Sequence[tuple[str, int]], steps: list[Step], places: list[float], nudge: int) -> None:
     """Both forms of the law over longer lives."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:

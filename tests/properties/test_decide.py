@@ -122,9 +122,8 @@ def _command(draw: st.DrawFn, state: State, history: History, place: int) -> Com
 def _forget(draw: st.DrawFn, state: State, name: str) -> Forget:
     facts = draw(st.sets(st.sampled_from([*(fact.id for fact in state.facts.held()), "f0"]), max_size=2))
     turns = draw(st.sets(st.integers(1, max(state.seq, 1)), max_size=2))
-    episodes = draw(st.sets(st.sampled_from([*state.episodes, "e0"]), max_size=2))
     text = draw(WORDS | st.just(" "))
-    return Forget(id=name, text=text, facts=tuple(sorted(facts)), turns=tuple(sorted(turns)), episodes=tuple(sorted(episodes)))
+    return Forget(id=name, text=text, facts=tuple(sorted(facts)), turns=tuple(sorted(turns)))
 
 
 def _turn(draw: st.DrawFn, number: int) -> RecordTurn:

@@ -130,7 +130,9 @@ def test_drain_does_all_that_is_due(log: FileLog, writer: Watched, make: Callabl
     assert [Enrich] * 3 == writer.kinds()
 
 
-def test_what_is_written_while_the_thread_works_is_found(log: FileLog, writer: Watched, embedder: Gated, make: Callable[..., Background]) -> None:
+def test_what_is_written_while_the_thread_works_is_found(
+    log: FileLog, writer: Watched, embedder: Gated, make: Callable[..., Background]
+) -> None:
     """No wakeup is lost: the stream is looked at again after the work that it was busy with."""
     background = make()
     embedder.may.clear()
@@ -205,7 +207,9 @@ def test_wait_gives_up_after_its_time(log: FileLog, writer: Watched, embedder: G
     assert embedder.looks <= 2
 
 
-def test_loading_the_model_is_not_counted_as_waiting(log: FileLog, writer: Watched, embedder: Gated, make: Callable[..., Background]) -> None:
+def test_loading_the_model_is_not_counted_as_waiting(
+    log: FileLog, writer: Watched, embedder: Gated, make: Callable[..., Background]
+) -> None:
     """The third look at a model that is being loaded lets it go on: the time is long over, and the wait is not."""
     embedder.may.clear()
     embedder.ready = False
@@ -279,7 +283,9 @@ def test_a_served_recall_is_tried_again(writer: Watched, make: Callable[..., Bac
 
 
 @pytest.mark.parametrize(("error", "calls"), [(Busy("for ever"), 3), (InvalidInput("never"), 1)])
-def test_what_cannot_be_recorded_is_given_up(error: MemoryActorsError, calls: int, writer: Watched, make: Callable[..., Background]) -> None:
+def test_what_cannot_be_recorded_is_given_up(
+    error: MemoryActorsError, calls: int, writer: Watched, make: Callable[..., Background]
+) -> None:
     """Closing ends, and says what was lost."""
     background = make()
     writer.errors[RecordRecall] = [error] * 9
@@ -292,7 +298,9 @@ def test_what_cannot_be_recorded_is_given_up(error: MemoryActorsError, calls: in
 
 
 @pytest.mark.parametrize(("recalls", "expected"), [("now", [RecordRecall]), ("never", [])])
-def test_when_recalls_are_recorded_is_a_setting(recalls: str, expected: list[type], writer: Watched, make: Callable[..., Background]) -> None:
+def test_when_recalls_are_recorded_is_a_setting(
+    recalls: str, expected: list[type], writer: Watched, make: Callable[..., Background]
+) -> None:
     """At once by the caller, or not at all; no thread is needed."""
     make(recalls=recalls).served(ANN, RECALL, "p", None)
 

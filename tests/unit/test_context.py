@@ -54,7 +54,11 @@ def recalled(*turns: TurnRow) -> Recall:
 
 
 def material(
-    facts: tuple[FactRow, ...] = (), session: tuple[TurnRow, ...] = (), found: tuple[TurnRow, ...] = (), episodes: tuple[EpisodeRow, ...] = (), pending: int = 0
+    facts: tuple[FactRow, ...] = (),
+    session: tuple[TurnRow, ...] = (),
+    found: tuple[TurnRow, ...] = (),
+    episodes: tuple[EpisodeRow, ...] = (),
+    pending: int = 0,
 ) -> Material:
     return Material(
         facts=facts, session=session, recalled=recalled(*found), episodes=episodes, turns={row.seq: row for row in found}, pending=pending, basis=BASIS
@@ -76,7 +80,9 @@ def framed(context: Context) -> list[str]:
 
 texts = st.one_of(
     st.text(max_size=80),
-    st.sampled_from([*SENTENCES, "word " * 300, "x" * 5000, "\u6f22\u5b57" * 90, "a\nb\r\nc", "\U0001f600" * 40, "e\u0301" * 100, "\u0301\u0301"]),
+    st.sampled_from(
+        [*SENTENCES, "word " * 300, "x" * 5000, "\u6f22\u5b57" * 90, "a\nb\r\nc", "\U0001f600" * 40, "e\u0301" * 100, "\u0301\u0301"]
+    ),
 ).filter(lambda text: escape(text) != "")
 turns = st.lists(texts, max_size=6)
 
@@ -110,7 +116,12 @@ def test_a_budget_that_cannot_hold_the_frame_is_an_error(budget: int) -> None:
 
 
 def test_with_nothing_remembered_the_block_is_its_frame() -> None:
-    assert (f"{HEADER}\n{FOOTER}", FRAME, (), ()) == (str(block(material())), block(material()).tokens, block(material()).omitted, block(material()).warnings)
+    assert (f"{HEADER}\n{FOOTER}", FRAME, (), ()) == (
+        str(block(material())),
+        block(material()).tokens,
+        block(material()).omitted,
+        block(material()).warnings,
+    )
 
 
 def test_facts_stand_first_and_the_session_last() -> None:
@@ -202,7 +213,10 @@ INJECTIONS = (
 def test_nothing_remembered_can_end_the_block_or_begin_a_line(text: str) -> None:
     """As the content of a turn, its speaker, a fact's value or subject, or a summary."""
     given = material(
-        (fact(1, text), fact(2, "x", subject=text)), (turn(10, text), turn(11, "x", speaker=text)), (turn(20, text),), (episode(30, text, 1, 2),)
+        (fact(1, text), fact(2, "x", subject=text)),
+        (turn(10, text), turn(11, "x", speaker=text)),
+        (turn(20, text),),
+        (episode(30, text, 1, 2),),
     )
     context = block(given, 4000)
     lines = framed(context)

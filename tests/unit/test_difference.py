@@ -56,5 +56,8 @@ def test_episodes_and_live_topics_are_listed() -> None:
     other = Remembered(facts=[], episodes=[], topics=topics.rows(0))
     found = difference("a", one, "b", other)
 
-    assert ([{"id": "main, turns 1-9", "title": "t"}], [{"id": "turn 1", "title": "turn 1"}]) == (list(found.episodes.lost), list(found.topics.gained))
+    assert ([{"id": "main, turns 1-9", "title": "t"}], [{"id": "turn 1", "title": "turn 1"}]) == (
+        list(found.episodes.lost),
+        list(found.topics.gained),
+    )
     assert found

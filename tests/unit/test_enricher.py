@@ -14,7 +14,7 @@ from events.policy import EpisodeRules, Policy, SessionRules
 from memory_actors.actors.enricher import ATTEMPTS, BATCH, Enricher
 from memory_actors.actors.writer import acks
 from memory_actors.extraction import PatternExtractor
-from memory_actors.inputs.ingest import enrich, ingest
+from memory_actors.ingest import enrich, ingest
 from memory_actors.memory import Memory
 
 
@@ -80,7 +80,9 @@ def test_an_extractor_that_keeps_raising_loses_its_turn_only(tmp_path: Path) -> 
     failures = [event.data for event in memory.user("ann").as_of("now").events() if event.type == "EnrichmentFailed"]
 
     assert [1, 2, 3] == [failure.attempt for failure in failures]
-    assert all("no JSON in the answer" in failure.error and (failure.start, failure.upto) == (1, 3 + n) for n, failure in enumerate(failures))
+    assert all(
+        "no JSON in the answer" in failure.error and (failure.start, failure.upto) == (1, 3 + n) for n, failure in enumerate(failures)
+    )
     assert (["Alex", "vegetarian"], 3) == (values(memory), len(kinds(memory, "TurnEmbedded")))
     assert not memory.enricher.is_due(memory.user("ann").as_of("now").reader().view)
 

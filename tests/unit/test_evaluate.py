@@ -26,8 +26,13 @@ def locomo(tmp_path: Path) -> Path:
     for session in (1, 2):
         conversation[f"session_{session}"] = [turn(session, place) for place in range(10)]
         conversation[f"session_{session}_date_time"] = f"1:0{session} pm on {session} May, 2023"
-    bought = [{"question": f"Who bought a {word}?", "answer": "x", "evidence": [f"D1:{i + 1}"], "category": 4} for i, word in enumerate(WORDS)]
-    broke = [{"question": f"Which {word} broke?", "answer": "x", "evidence": [f"D2:{i + 1}"], "category": 1 + i % 5} for i, word in enumerate(WORDS)]
+    bought = [
+        {"question": f"Who bought a {word}?", "answer": "x", "evidence": [f"D1:{i + 1}"], "category": 4} for i, word in enumerate(WORDS)
+    ]
+    broke = [
+        {"question": f"Which {word} broke?", "answer": "x", "evidence": [f"D2:{i + 1}"], "category": 1 + i % 5}
+        for i, word in enumerate(WORDS)
+    ]
     file = tmp_path / "conv-1.json"
     file.write_text(json.dumps([{"sample_id": "conv-1", "conversation": conversation, "qa": bought + broke}]))
     return file

@@ -66,7 +66,12 @@ def test_an_unknown_user_is_an_error_that_offers_near_matches(tmp_path: Path) ->
     """For reads, and for writes that need something to be there; nothing is made."""
     memory = open_memory(tmp_path / "s")
     tell(memory, "alice", "hello")
-    for call in (lambda user: user.facts(), lambda user: user.recall("x"), lambda user: user.forget("x"), lambda user: user.correct("f1", "x")):
+    for call in (
+        lambda user: user.facts(),
+        lambda user: user.recall("x"),
+        lambda user: user.forget("x"),
+        lambda user: user.correct("f1", "x"),
+    ):
         with pytest.raises(UnknownUser, match="Did you mean 'alice'"):
             call(memory.user("alcie"))
     with pytest.raises(UnknownUser, match="users"):
@@ -101,7 +106,9 @@ def test_a_time_that_is_not_clear_is_an_error(tmp_path: Path, time: str | dateti
         memory.user("alice").as_of(time).facts()
 
 
-@pytest.mark.parametrize("time", ["2026-01-01", "2026-01", date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), "@4", "now", "2026-01-01T10:00:00+02:00"])
+@pytest.mark.parametrize(
+    "time", ["2026-01-01", "2026-01", date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), "@4", "now", "2026-01-01T10:00:00+02:00"]
+)
 def test_a_moment_can_be_named_in_many_ways(tmp_path: Path, time: str | date | datetime) -> None:
     memory = open_memory(tmp_path / "s")
     tell(memory, "alice", "I live in Porto.")

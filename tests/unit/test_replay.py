@@ -48,7 +48,9 @@ def test_an_unchanged_policy_gives_no_difference_for_the_demo_conversation() -> 
 
 def told(path: Path) -> Reads:
     memory = open_memory(path / "s", policy=SMALL)
-    tell(memory, "ann", "I live in Porto.", "I might be vegetarian.", *(f"boats {n}" for n in range(3)), *(f"database {n}" for n in range(3)))
+    tell(
+        memory, "ann", "I live in Porto.", "I might be vegetarian.", *(f"boats {n}" for n in range(3)), *(f"database {n}" for n in range(3))
+    )
     return memory.user("ann").as_of("now")
 
 

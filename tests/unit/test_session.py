@@ -8,7 +8,7 @@ from histories import line, open_memory, tell
 
 from events.errors import InvalidInput
 from events.policy import EpisodeRules, Policy, SessionRules
-from memory_actors.inputs.ingest import ingest
+from memory_actors.ingest import ingest
 from memory_actors.memory import Memory
 
 QUIET = Policy(episodes=EpisodeRules(enabled=False))

@@ -11,7 +11,7 @@ from histories import line, open_memory, tell
 
 from events.errors import InvalidInput
 from events.log.row import Row
-from memory_actors.inputs.ingest import ingest
+from memory_actors.ingest import ingest
 from projections.sql import Rows, select
 
 
@@ -44,7 +44,9 @@ def test_payloads_are_json(rows: list[Row]) -> None:
 
 def test_times_are_utc(rows: list[Row]) -> None:
     """Recorded, imported and happened; and comparisons with text are in UTC, whatever the machine's zone."""
-    recorded, imported, occurred = select("SELECT recorded_at, imported_at, occurred_at FROM events WHERE user = 'ann' AND seq = 1", rows).rows[0]
+    recorded, imported, occurred = select(
+        "SELECT recorded_at, imported_at, occurred_at FROM events WHERE user = 'ann' AND seq = 1", rows
+    ).rows[0]
 
     assert datetime(2025, 12, 1, tzinfo=UTC) == recorded == occurred
     assert 0 == recorded.utcoffset().total_seconds()

@@ -22,7 +22,12 @@ VECTORS = quantised(np.array([[1, 0.1, 0], [1, 0.2, 0], [0, 0, 1], [1, 0.15, 0]]
 def test_a_summary_is_made_of_what_was_said_in_order() -> None:
     text = summarise(TURNS, VECTORS, RULES).text
 
-    assert ["user: We fixed the database index.", "user: The database is fast again.", "user: Bananas are yellow.", "Ben: Which database index did you fix?"] == text.split("\n")
+    assert [
+        "user: We fixed the database index.",
+        "user: The database is fast again.",
+        "user: Bananas are yellow.",
+        "Ben: Which database index did you fix?",
+    ] == text.split("\n")
 
 
 def test_with_little_room_the_central_turns_stand_for_the_rest() -> None:

@@ -80,7 +80,8 @@ def test_long_term_memory_halves_every_sixteen_days(days: int, expected: float) 
 
 
 @pytest.mark.parametrize(
-    ("accesses", "half_life"), [(0, 1), (4, 1), (5, 2), (9, 2), (10, 4), (14, 4), (15, 8), (19, 8), (20, 16), (24, 16), (25, 30), (1000, 30)]
+    ("accesses", "half_life"),
+    [(0, 1), (4, 1), (5, 2), (9, 2), (10, 4), (14, 4), (15, 8), (19, 8), (20, 16), (24, 16), (25, 30), (1000, 30)],
 )
 def test_each_five_accesses_double_the_half_life_up_to_thirty_days(accesses: int, half_life: float) -> None:
     """The consolidation table of seed 4."""

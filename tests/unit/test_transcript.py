@@ -88,7 +88,9 @@ def test_vectors_of_one_model_are_compared() -> None:
 
     transcript = Transcript()
     data = TurnEmbedded(turn_seq=1, model="one", kinds=("turn",))
-    row = Envelope(space="s", user="u", seq=2, type="TurnEmbedded", schema_version=1, recorded_at=1, data=data, vector=np.ones((1, 3), np.int16))
+    row = Envelope(
+        space="s", user="u", seq=2, type="TurnEmbedded", schema_version=1, recorded_at=1, data=data, vector=np.ones((1, 3), np.int16)
+    )
     transcript.apply(row)
 
     assert (0, 3, 0) == (transcript.embedded(1, "one"), transcript.embedded(2, "one"), transcript.embedded(2, "other"))

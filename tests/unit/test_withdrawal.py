@@ -6,7 +6,7 @@ import pytest
 from histories import SMALL, open_memory, tell
 
 from events.errors import InvalidInput
-from memory_actors.inputs.ingest import enrich
+from memory_actors.ingest import enrich
 from memory_actors.memory import Memory, Reads
 
 SAID = (

@@ -10,13 +10,13 @@ from time import monotonic
 import msgspec
 
 from events import ambient
-from events.commands import Command, Enrich, EnrichLatest, RecordTurn
+from events.commands import PAST_TURNS, Command, Enrich, EnrichLatest, RecordTurn
 from events.deciding.decide import asked, check_turn
 from events.deciding.session_state import OpenTurn, closings
 from events.deciding.state import fingerprint
 from events.errors import InvalidInput, MemoryActorsError
 from events.ids import StreamId, stream_id
-from memory_actors.actors.enricher import PAST_TURNS, Enricher
+from memory_actors.actors.enricher import Enricher, work_off
 from memory_actors.actors.user_actor import commands_of
 from memory_actors.actors.writer import Writer, acks
 from memory_actors.inputs import TurnLine, identities
@@ -68,7 +68,9 @@ def ingest(
         for stream in sorted({stream_of(line) for line in lines}):
             enrich(memory, stream, progress)
     seconds = round(monotonic() - begun, 3)
-    return Ingested(recorded=recorded, already_there=len(lines) - recorded, streams=len({stream_of(line) for line in lines}), seconds=seconds)
+    return Ingested(
+        recorded=recorded, already_there=len(lines) - recorded, streams=len({stream_of(line) for line in lines}), seconds=seconds
+    )
 
 
 def stream_of(line: TurnLine) -> StreamId:
@@ -88,7 +90,7 @@ def check(memory: Memory, lines: Sequence[TurnLine], *, as_recorded: bool) -> li
 
 
 def _fresh(memory: Memory, stream: StreamId, items: Iterable[tuple[TurnLine, RecordTurn]], *, as_recorded: bool) -> Fresh:
-    events = memory.log.read(stream, vectors=False).events if memory.log.exists(stream) else []
+    events = memory.log.open(stream)[1].events if memory.log.exists(stream) else []  # what is there already must be durable
     known = commands_of(events)
     new = []
     for line, command in items:
@@ -97,7 +99,9 @@ def _fresh(memory: Memory, stream: StreamId, items: Iterable[tuple[TurnLine, Rec
         if done is None:
             new.append((line, command))
         elif body is not None and fingerprint(body) != done.body:
-            raise InvalidInput(f"{line.origin}: turn {line.turn_id!r} of {line.conversation!r} is there already with other content (event {done.first})")
+            raise InvalidInput(
+                f"{line.origin}: turn {line.turn_id!r} of {line.conversation!r} is there already with other content (event {done.first})"
+            )
     if as_recorded and new:
         _check_backfill(stream, new, live=any(event.imported_at is None for event in events))
         new.sort(key=lambda item: item[1].occurred_at or 0)
@@ -106,7 +110,9 @@ def _fresh(memory: Memory, stream: StreamId, items: Iterable[tuple[TurnLine, Rec
 
 def _check_backfill(stream: StreamId, new: Sequence[tuple[TurnLine, RecordTurn]], *, live: bool) -> None:
     if live:
-        raise InvalidInput(f"{stream} has live events; --as-recorded is for streams that have none yet. Ingest without it, or into another store")
+        raise InvalidInput(
+            f"{stream} has live events; --as-recorded is for streams that have none yet. Ingest without it, or into another store"
+        )
     for line, command in new:
         if command.occurred_at is None:
             raise InvalidInput(f"{line.origin}: --as-recorded needs `occurred_at` on every line")
@@ -128,9 +134,11 @@ def _record(writer: Writer, fresh: Fresh, progress: Progress) -> None:
 def enrich(memory: Memory, stream: StreamId, progress: Progress = nothing) -> None:
     """Do all background work of a stream, here and now. Raises what keeps it from being done."""
     views = Views(memory.log, index=False)
-    while (command := memory.enricher.next(views.get(stream))) is not None:
-        acks(memory.writer.execute(stream, [command]))
+
+    def done(command: Command) -> None:
         progress("enriched", len(command.turns) if isinstance(command, Enrich) else 0)
+
+    work_off(lambda: views.get(stream), memory.enricher, memory.writer, done)
 
 
 class Backfill:
@@ -208,8 +216,7 @@ class Backfill:
             acks(self._writer.execute(self._fresh.stream, commands))
             for phase, kind in (("recorded", RecordTurn), ("enriched", EnrichLatest)):
                 self._progress(phase, sum(isinstance(command, kind) for command in commands))
-        while (command := self._enricher.next(self._view.catch_up(self._log))) is not None:
-            acks(self._writer.execute(self._fresh.stream, [msgspec.structs.replace(command, backfill=True)]))
+        work_off(lambda: self._view.catch_up(self._log), self._enricher, self._writer, backfill=True)
 
 
 def _chunks(commands: Sequence[RecordTurn], size: int) -> Iterator[Sequence[RecordTurn]]:

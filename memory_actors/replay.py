@@ -9,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from events.commands import Command, Correct, EndConversation, EnrichLatest, RecordTurn
+from events.commands import PAST_TURNS, Command, Correct, EndConversation, EnrichLatest, RecordTurn
 from events.deciding.held_facts import slot_key
 from events.envelope import Envelope
 from events.ids import StreamId
 from events.log.memory_log import MemoryLog
 from events.policy import Policy
 from events.vocabulary import ConversationEnded, FactAsserted, FactCorrected, MemoryForgotten, TurnEmbedded, TurnRecorded
-from memory_actors.actors.enricher import Embedded, Enricher
+from memory_actors.actors.enricher import Embedded, Enricher, work_off
 from memory_actors.actors.user_actor import UserActor
-from memory_actors.actors.writer import acks
+from memory_actors.actors.writer import InlineWriter, acks
 from memory_actors.extraction import Extractor
 from memory_actors.reads.reading import Reader
 from memory_actors.reads.withdrawal import withdrawal
@@ -62,6 +62,7 @@ class Replay:
         self._asserted = {event.data.fact: event.data for event in events if isinstance(event.data, FactAsserted)}
         self._log, self._clock = MemoryLog(), RecordedClock()
         self._actor = UserActor(self._log, self._clock, lambda _: policy)
+        self._writer = InlineWriter(self._actor)
         self._enricher = Enricher(None, extractor, lambda _: policy)
         self._view = StreamView(stream)
 
@@ -83,17 +84,16 @@ class Replay:
         return self._view.catch_up(self._log)
 
     def _do(self, *commands: Command) -> None:
-        acks(self._actor.execute(self._stream, commands))
-        while (due := self._enricher.next(self._view.catch_up(self._log))) is not None:
-            acks(self._actor.execute(self._stream, [due]))
+        acks(self._writer.execute(self._stream, commands))
+        work_off(lambda: self._view.catch_up(self._log), self._enricher, self._writer)
 
     def _turn(self, event: Envelope, data: TurnRecorded) -> None:
         fields: dict[str, Any] = {name: getattr(data, name) for name in data.__struct_fields__ if name != "turn"}
         record = RecordTurn(id=event.command_id or f"turn-{event.seq}", occurred_at=event.occurred_at, **fields)
-        acks(self._actor.execute(self._stream, [record]))
+        acks(self._writer.execute(self._stream, [record]))
         view = self._view.catch_up(self._log)
         turn = view.turns.after(0, len(view.recorded_at))[-1]
-        work = self._enricher.work(turn, view.turns.past(turn.seq, 2), self._vectors.of(event.seq))
+        work = self._enricher.work(turn, view.turns.past(turn.seq, PAST_TURNS), self._vectors.of(event.seq))
         self._do(EnrichLatest(id=f"enrich-{event.seq}", work=msgspec.structs.replace(work, model=self._vectors.model)))
 
     def _correct(self, fact: str, value: str, seq: int) -> None:
