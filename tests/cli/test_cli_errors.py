@@ -300,3 +300,22 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch, capsys) ->
 
     assert 130 == run(["facts", "ann"])
     assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_lost_description_is_no_new_store(ask, tmp_path: Path) -> None:
+    """A new secret would give every line another id: it is refused, and `log verify` finds it, with its exit code."""
+    assert 0 == ask("record", "ann", "hello").code
+    (tmp_path / "store" / "store.json").unlink()
+    said = ask("record", "ann", "hello", "--json")
+
+    assert (2, "StoreDamaged") == (said.code, json.loads(said.err)["error"])
+
+
+def test_verify_finds_a_changed_description(ask, tmp_path: Path) -> None:
+    assert 0 == ask("record", "ann", "hello").code
+    file = tmp_path / "store" / "store.json"
+    file.write_bytes(file.read_bytes().replace(b'"small"', b'"smalm"'))
+    said = ask("log", "verify", "--json")
+
+    assert (1, False) == (said.code, said.json["ok"])
+    assert "store.json" in said.json["problems"][0]["file"]

@@ -3,8 +3,9 @@
 import asyncio
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,3 +123,20 @@ def test_many_at_once_over_one_user(tmp_path: Path) -> None:
         turns = [event.data.turn_id for event in memory.user("ann").events() if event.type == "TurnRecorded"]
         assert sorted(turns) == sorted(f"m{number}" for number in (0, *range(1, 41, 2)))
         assert not verify(memory.log).problems
+
+
+def test_turns_are_recorded_in_the_order_in_which_they_were_said(tmp_path: Path) -> None:
+    """Fifty at once, over two handles of one user: the threads that carry them do not scramble the conversation."""
+
+    async def talk() -> list[str]:
+        async with AsyncMemory(tmp_path / "s", embedder="none") as memory:
+            handles = memory.user("ann"), memory.user("ann")
+            await asyncio.gather(*(handles[n % 2].record("user", f"note {n}", id=f"n{n}") for n in range(50)))
+            return [event.data.content async for event in _each(await memory.user("ann").events()) if event.type == "TurnRecorded"]
+
+    assert [f"note {n}" for n in range(50)] == asyncio.run(talk())
+
+
+async def _each(events: Iterator[Any]) -> AsyncIterator[Any]:
+    for event in events:
+        yield event

@@ -251,3 +251,36 @@ def test_instants_are_not_places(tmp_path: Path) -> None:
     assert START <= memory.instant("now") < START + DAY
     with pytest.raises(InvalidInput, match="place in one stream"):
         memory.instant("@3")
+
+
+def test_a_correction_under_a_used_id_with_another_value_is_an_error(tmp_path: Path) -> None:
+    """The same id with the same value is done once; with another it would be lost in silence."""
+    memory = open_memory(tmp_path / "s")
+    tell(memory, "ann", "I live in Porto.")
+    user = memory.user("ann")
+    [fact] = user.facts()
+    first = user.correct(fact.id, "Faro", id="c1")
+
+    assert user.correct(fact.id, "Faro", id="c1").duplicate
+    assert first.seq
+    with pytest.raises(InvalidInput, match="used before"):
+        user.correct(fact.id, "Rome", id="c1")
+
+
+def test_a_closed_memory_records_nothing(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path / "s")
+    user = memory.user("ann")
+    user.record("user", "hello")
+    memory.close()
+
+    with pytest.raises(InvalidInput, match="closed"):
+        user.record("user", "more")
+
+
+def test_a_hit_says_when_as_a_datetime(tmp_path: Path) -> None:
+    """So that it can be printed as anybody prints a time."""
+    memory = open_memory(tmp_path / "s")
+    memory.user("ann").record("user", "The boats left.", occurred_at="2026-03-01T12:00:00Z")
+    [hit] = memory.user("ann").recall("boats")
+
+    assert "01 Mar" == f"{hit.occurred_at:%d %b}"

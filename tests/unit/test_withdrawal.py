@@ -1,11 +1,15 @@
 """What is forgotten does not come back, by no way; the past still explains it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from embedders import HashedStems
 from histories import SMALL, open_memory, tell
 
+from events.commands import Forget
 from events.errors import InvalidInput
+from memory_actors.actors.writer import acks
 from memory_actors.ingest import enrich
 from memory_actors.memory import Memory, Reads
 
@@ -138,3 +142,57 @@ def test_a_withdrawn_fact_can_be_said_anew(tmp_path: Path) -> None:
 def test_a_text_that_names_nothing_is_an_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInput):
         told(tmp_path).user("ann").forget(text)
+
+
+class Told(HashedStems):
+    """An embedder that remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def embed(self, texts: Any) -> Any:
+        self.texts += texts
+        return super().embed(texts)
+
+
+def test_withdrawn_words_flow_into_nothing_that_is_made_later(tmp_path: Path) -> None:
+    """A short turn is embedded with the turns before it, but not with one that was withdrawn, nor is that one cited."""
+    embedder = Told()
+    memory = open_memory(tmp_path / "s", embedder=embedder)
+    tell(memory, "ann", "I live in Porto.")
+    memory.user("ann").forget("Porto")
+    embedder.texts.clear()
+    tell(memory, "ann", "Hello there.")
+    withdrawn = {turn.seq for turn in memory.user("ann").as_of("@1").reader().view.turns.after(0, 1)}
+    later = [event for event in memory.user("ann").as_of("now").events() if event.type == "TurnEmbedded"][-1]
+
+    assert [] == [text for text in embedder.texts if "Porto" in text]
+    assert set() == withdrawn & {source.seq for source in later.sources}
+
+
+def test_a_vector_cites_every_turn_whose_words_it_holds(tmp_path: Path) -> None:
+    """So that an erasure that follows sources finds it."""
+    memory = open_memory(tmp_path / "s")
+    tell(memory, "ann", "I live in Porto.", "Yes, there.")
+    reads = now(memory)
+    first, second = reads.session()[1]
+    embedded = [event for event in reads.events() if event.type == "TurnEmbedded"]
+
+    assert [(first.seq,), (first.seq, second.seq)] == [tuple(source.seq for source in event.sources) for event in embedded]
+
+
+def test_work_that_was_under_way_when_a_turn_was_withdrawn_keeps_nothing_of_it(tmp_path: Path) -> None:
+    """The vector that was computed with it is dropped, and the facts that only it stated go with it."""
+    memory = open_memory(tmp_path / "s")
+    tell(memory, "ann", "I live in Porto.")
+    tell(memory, "ann", "Yes, there.", enriched=False)
+    stream = memory.user("ann").stream
+    under_way = memory.enricher.next(now(memory).reader().view)
+    assert under_way is not None
+    acks(memory.writer.execute(stream, [Forget(id="f", text="Porto", turns=(1,))]))
+    acks(memory.writer.execute(stream, [under_way]))
+    embedded = [event.data.turn_seq for event in now(memory).events() if event.type == "TurnEmbedded"]
+
+    assert [1] == embedded
+    assert [] == now(memory).facts()
