@@ -19,7 +19,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
 
 from events.errors import InvalidInput
 from events.ids import StreamId
-from memory_actors.memory import Memory, Reads, Time, User
+from memory_actors.memory import Memory
+from memory_actors.user import Reads, Time, User
 
 P = ParamSpec("P")
 R = TypeVar("R")

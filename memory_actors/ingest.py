@@ -20,7 +20,8 @@ from memory_actors.actors.enricher import Enricher, work_off
 from memory_actors.actors.user_actor import commands_of
 from memory_actors.actors.writer import Writer, acks
 from memory_actors.inputs import TurnLine, identities
-from memory_actors.memory import Memory, turn_command
+from memory_actors.memory import Memory
+from memory_actors.user import turn_command
 from projections.transcript import TurnRow
 from projections.view import StreamView, Views
 

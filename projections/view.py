@@ -154,8 +154,3 @@ class Views:
     def __contains__(self, stream: StreamId) -> bool:
         """Whether the stream's view is held."""
         return stream in self._views
-
-    def drop(self, stream: StreamId) -> None:
-        """Let a view go."""
-        with self._lock:
-            self._views.pop(stream, None)

@@ -5,7 +5,6 @@ to its name, which fails if the name is taken. Files are 0600, folders 0700.
 """
 
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -110,16 +109,6 @@ class Files:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             self.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    @contextmanager
-    def lock(self, path: Path) -> Iterator[None]:
-        """Hold the maintenance lock of a stream. Appends never take it."""
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
         finally:
             os.close(descriptor)
 

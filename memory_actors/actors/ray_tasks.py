@@ -14,7 +14,7 @@ def mapped(function: Callable[[Item], Done], items: Sequence[Item], ray: str) ->
         return
     import ray as runtime  # noqa: PLC0415 - Ray takes a second to import, and is often off
 
-    from memory_actors.actors.ray_session import start, stop  # noqa: PLC0415
+    from memory_actors.actors.ray_connection import start, stop  # noqa: PLC0415
 
     ours = start(ray)
     try:

@@ -19,7 +19,7 @@ from events.ids import StreamId
 from events.log.store import Store
 from events.policy import Policy
 from memory_actors.actors.ray_actor import IDLE_SECONDS, PENDING_CALLS, USER_ACTOR, Hosted, packed, parts
-from memory_actors.actors.ray_session import start, stop
+from memory_actors.actors.ray_connection import start, stop
 from memory_actors.actors.user_actor import Reply
 from memory_actors.settings import Settings
 

@@ -17,7 +17,8 @@ from memory_actors.cli.explain import differences, said
 from memory_actors.cli.options import Chosen, common
 from memory_actors.ingest import ingest
 from memory_actors.inputs import read_inputs
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
+from memory_actors.user import Reads
 
 BUDGET = 420
 NEXT = (

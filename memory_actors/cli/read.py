@@ -6,7 +6,8 @@ import click
 
 from memory_actors.cli import answers, show
 from memory_actors.cli.options import Chosen, as_of, common, valid_at
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
+from memory_actors.user import Reads
 
 
 def reads(memory: Memory, user: str, moment: str | None) -> Reads:

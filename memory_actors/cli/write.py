@@ -12,8 +12,9 @@ from memory_actors.cli.options import Chosen, common
 from memory_actors.ingest import enrich as enrich_stream
 from memory_actors.ingest import ingest as ingest_lines
 from memory_actors.inputs import TurnLine, read_inputs
-from memory_actors.memory import Memory, turn_command
+from memory_actors.memory import Memory
 from memory_actors.times import parse_instant
+from memory_actors.user import turn_command
 
 
 @click.command()

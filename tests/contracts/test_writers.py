@@ -38,7 +38,7 @@ class TestInlineWriter(WriterContract):
 @pytest.fixture(scope="module")
 def ray_here() -> Iterator[None]:
     """One Ray of our own for all tests of this module."""
-    from memory_actors.actors.ray_session import start, stop
+    from memory_actors.actors.ray_connection import start, stop
 
     assert start("local")
     yield

@@ -22,9 +22,10 @@ from memory_actors import demo
 from memory_actors.cli import answers
 from memory_actors.ingest import ingest
 from memory_actors.inputs import read_inputs
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
 from memory_actors.reads.reading import Reader
 from memory_actors.times import EPOCH, MICROSECOND
+from memory_actors.user import Reads
 from projections.view import StreamView, fold
 
 ANN = StreamId("default", "ann")

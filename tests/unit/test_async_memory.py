@@ -14,8 +14,9 @@ from events.errors import InvalidInput, UnknownUser
 from events.log.verify import verify
 from memory_actors.actors.user_actor import Ack
 from memory_actors.async_memory import AsyncMemory, AsyncReads, AsyncUser
-from memory_actors.memory import Memory, Reads, User
+from memory_actors.memory import Memory
 from memory_actors.settings import Settings
+from memory_actors.user import Reads, User
 
 
 class Flat:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from events.errors import InvalidInput
 from events.policy import ContextRules, Policy, SessionRules
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
 from memory_actors.models.tokenizer import WordPieces, default_pieces
 from memory_actors.reads.context import FOOTER, HEADER, TITLES, Context, Material, escape, render
 from memory_actors.reads.recall import Hit, Recall
+from memory_actors.user import Reads
 from projections.basis import Basis
 from projections.episodes import EpisodeRow
 from projections.facts import FactRow

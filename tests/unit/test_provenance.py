@@ -6,7 +6,8 @@ import pytest
 from histories import open_memory, tell
 
 from events.errors import InvalidInput
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
+from memory_actors.user import Reads
 
 
 def told(path: Path) -> Memory:

@@ -11,8 +11,9 @@ from histories import DAY, SMALL, line, open_memory, tell
 from events.errors import InvalidInput, ModelMissing
 from events.policy import Policy, RecallRules
 from memory_actors.ingest import ingest
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
 from memory_actors.models.embedder import SentenceTransformerEmbedder
+from memory_actors.user import Reads
 
 
 def told(path: Path, **given: object) -> Memory:

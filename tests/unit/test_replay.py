@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from events.deciding.fact_slots import FactRules
 from events.policy import EpisodeRules, Policy, SessionRules, TopicRules
 from memory_actors import demo
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
+from memory_actors.user import Reads
 
 
 def settled(steps: list[Step]) -> list[Step]:

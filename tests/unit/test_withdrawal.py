@@ -11,7 +11,8 @@ from events.commands import Forget
 from events.errors import InvalidInput
 from memory_actors.actors.writer import acks
 from memory_actors.ingest import enrich
-from memory_actors.memory import Memory, Reads
+from memory_actors.memory import Memory
+from memory_actors.user import Reads
 
 SAID = (
     "I live in Porto.",

@@ -17,7 +17,7 @@ from memory_actors.actors.placement import check_address
 OBJECT_STORE_BYTES = 80_000_000
 
 
-class Session:
+class Connection:
     """This process's connection to Ray: made for the first writer, ended with the last, unless it was the caller's own."""
 
     def __init__(self) -> None:
@@ -55,8 +55,8 @@ class Session:
             ray.shutdown()
 
 
-SESSION = Session()
-start, stop = SESSION.join, SESSION.leave
+CONNECTION = Connection()
+start, stop = CONNECTION.join, CONNECTION.leave
 
 
 def _connect(address: str) -> None:
