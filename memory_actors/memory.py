@@ -61,7 +61,7 @@ class Memory:
         self.policy = policy or Policy()
         self.clock = clock or SystemClock()
         self.naive: Naive = naive
-        self._closed = False
+        self._closed, self._process = False, os.getpid()
         self.store = (create_store if create else open_store)(path or self.settings.store)
         self.log = FileLog(self.store)
         chosen = self.settings.embedder if embedder is None else embedder
@@ -130,9 +130,11 @@ class Memory:
             self.writer.close()
 
     def check_open(self) -> None:
-        """Raises InvalidInput after `close`: what was recorded then would wait for background work that never comes."""
+        """Raises InvalidInput after `close`, or in a forked child: what was recorded then would wait for ever."""
         if self._closed:
             raise InvalidInput("this memory is closed; open it again")
+        if self._process != os.getpid():
+            raise InvalidInput("this memory was opened before the process forked; open it in the child, too")
 
     def __enter__(self) -> Self:
         return self

@@ -284,3 +284,13 @@ def test_a_hit_says_when_as_a_datetime(tmp_path: Path) -> None:
     [hit] = memory.user("ann").recall("boats")
 
     assert "01 Mar" == f"{hit.occurred_at:%d %b}"
+
+
+def test_a_forked_child_opens_its_own(tmp_path: Path) -> None:
+    """The thread of background work stays behind with the parent: an error, where there would be a wait for ever."""
+    memory = open_memory(tmp_path / "s")
+    memory.user("ann").record("user", "hello")
+    memory._process -= 1
+
+    with pytest.raises(InvalidInput, match="forked"):
+        memory.user("ann").record("user", "more")
