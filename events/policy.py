@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from events.deciding.fact_slots import FactRules
 from events.errors import InvalidInput
 
 SECONDS_A_DAY = 86_400
@@ -23,6 +22,18 @@ class SessionRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     window: int = 20
     keep: int = 10
+
+
+class FactRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The thresholds of storing (seed 1: .4 and .2) and of believing (.7).
+
+    pending   True: a candidate in [store_confidence, active_confidence) waits; False: it is active at once
+    """
+
+    store_confidence: float = 0.4
+    store_importance: float = 0.2
+    active_confidence: float = 0.7
+    pending: bool = True
 
 
 class EpisodeRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

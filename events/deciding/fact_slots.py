@@ -8,12 +8,11 @@ they meet, decided*). Knows nothing of clocks, texts or policies. Times are micr
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from events.candidates import Candidate
 from events.deciding.fact_corrections import decide_correction
 from events.deciding.held_facts import FactSlots, HeldFact, SlotKey, held_values, same_value, slot_key
 from events.envelope import NewEvent
+from events.policy import FactRules
 from events.vocabulary import (
     FactAsserted,
     FactConfirmed,
@@ -28,18 +27,6 @@ __all__ = ["FactRules", "FactSlots", "decide_candidates", "decide_correction"]
 CHANGED = "the speaker said that it changed"
 OVER = "the speaker said that it is over"
 NEVER = "the speaker said that it was never so"
-
-
-class FactRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The thresholds of storing (seed 1: .4 and .2) and of believing (.7).
-
-    pending   True: a candidate in [store_confidence, active_confidence) waits; False: it is active at once
-    """
-
-    store_confidence: float = 0.4
-    store_importance: float = 0.2
-    active_confidence: float = 0.7
-    pending: bool = True
 
 
 def decide_candidates(

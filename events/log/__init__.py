@@ -65,6 +65,8 @@ class Log(Protocol):
     def read(self, stream: StreamId, after: Tail | None = None, *, vectors: bool = True) -> Reading:
         """The verified events after `after` (all, if None). A stream that was never made reads as empty.
 
+        The last of them may not be durable yet: only `open` makes what it has read so.
+
         When an erasure raised the floor beyond `after`, the reading starts at the floor: `start` is then greater than
         `after.seq + 1`. Raises StoreDamaged with the file.
         """
