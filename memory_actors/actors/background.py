@@ -13,12 +13,12 @@ from time import monotonic
 import msgspec
 
 from events import ambient
-from events.commands import Command, RecordRecall
+from events.commands import Command, RecordRecall, ReportFailure
 from events.errors import Busy, ClusterUnavailable, OutcomeUnknown, StoreFull
 from events.ids import StreamId
 from events.log import Log
 from events.vocabulary import MemoryRecalled
-from memory_actors.actors.enricher import Enricher
+from memory_actors.actors.enricher import Enricher, back_off
 from memory_actors.actors.writer import Writer, acks
 from memory_actors.reads.context import Context
 from memory_actors.reads.recall import Recall
@@ -184,6 +184,9 @@ class Background:
         if command is None:
             return False
         [ack] = acks(self._writer.execute(stream, [command]))
+        if isinstance(command, ReportFailure):
+            with self._changed:
+                self._changed.wait_for(lambda: self._closing, back_off(command))
         return ack.seq > 0 or self._views.get(stream).tail != tail
 
     # -- what was served

@@ -28,6 +28,7 @@ from projections.view import StreamView
 
 BATCH = 64
 ATTEMPTS = 3
+BACK_OFF_SECONDS = 0.2
 
 Part = TypeVar("Part")
 Embedded = tuple[Vectors, tuple[str, ...]]
@@ -167,6 +168,11 @@ def _tried(part: Callable[[], Part]) -> Part | None:
         return None
 
 
+def back_off(failure: ReportFailure) -> float:
+    """Seconds to wait before what failed is tried again: what is down for a moment should not cost a turn its vectors."""
+    return BACK_OFF_SECONDS * 2.0 ** (failure.attempt - 1)
+
+
 def work_off(
     view: Callable[[], StreamView],
     enricher: Enricher,
@@ -186,6 +192,8 @@ def work_off(
         seen = view()
         if len(seen.recorded_at) == before:
             return
+        if isinstance(command, ReportFailure):
+            ambient.pause(back_off(command))
         done(command)
 
 

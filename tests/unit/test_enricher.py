@@ -8,7 +8,7 @@ from embedders import HashedStems
 from histories import SMALL, line, open_memory, tell
 
 from events.candidates import Candidate
-from events.commands import Enrich
+from events.commands import Enrich, ReportFailure
 from events.errors import ModelMissing
 from events.policy import EpisodeRules, Policy, SessionRules
 from memory_actors.actors.enricher import ATTEMPTS, BATCH, Enricher
@@ -195,3 +195,13 @@ def test_a_backfill_goes_on_where_the_embedder_fails(tmp_path: Path) -> None:
     assert (ATTEMPTS, 2) == (len(kinds(memory, "EnrichmentFailed")), len(kinds(memory, "TurnRecorded")))
     assert all(event.imported_at is not None for event in events)
     assert ["Faro"] == values(memory)
+
+
+def test_attempts_are_further_and_further_apart() -> None:
+    """What is down for a moment should not use them all up."""
+    from memory_actors.actors.enricher import back_off
+
+    waits = [back_off(ReportFailure(id="x", start=1, upto=1, stage="enrich", error="e", attempt=n)) for n in range(1, ATTEMPTS + 1)]
+
+    assert 0 < waits[0]
+    assert [2.0, 2.0] == [later / sooner for sooner, later in zip(waits, waits[1:], strict=False)]
