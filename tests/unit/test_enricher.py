@@ -1,5 +1,6 @@
 """Background work: in order, once, in batches; what fails is recorded, tried three times, and then gone without."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -204,4 +205,4 @@ def test_attempts_are_further_and_further_apart() -> None:
     waits = [back_off(ReportFailure(id="x", start=1, upto=1, stage="enrich", error="e", attempt=n)) for n in range(1, ATTEMPTS + 1)]
 
     assert 0 < waits[0]
-    assert [2.0, 2.0] == [later / sooner for sooner, later in zip(waits, waits[1:], strict=False)]
+    assert [2.0, 2.0] == [later / sooner for sooner, later in itertools.pairwise(waits)]
