@@ -83,8 +83,7 @@ def check(memory: Memory, lines: Sequence[TurnLine], *, as_recorded: bool) -> li
     """What would be recorded, by stream. Raises InvalidInput with the line for whatever could not be."""
     wanted: dict[StreamId, dict[str, tuple[TurnLine, RecordTurn]]] = {}
     for line, identity in zip(lines, identities(lines, memory.store.secret), strict=True):
-        named = msgspec.structs.replace(line, turn_id=identity.turn_id)
-        command = msgspec.structs.replace(turn_command(named, memory.store.secret), id=identity.command_id, backfill=as_recorded)
+        command = turn_command(line, identity, backfill=as_recorded)
         _at(line, lambda command=command: check_turn(command))  # type: ignore[misc]
         wanted.setdefault(stream_of(line), {}).setdefault(command.id, (line, command))
     return [_fresh(memory, stream, items.values(), as_recorded=as_recorded) for stream, items in wanted.items()]

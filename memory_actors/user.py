@@ -26,7 +26,7 @@ from events.policy import Policy
 from memory_actors.actors.user_actor import Ack
 from memory_actors.actors.writer import acks
 from memory_actors.extraction import PatternExtractor
-from memory_actors.inputs import TurnLine, identities
+from memory_actors.inputs import Identity, TurnLine, identities
 from memory_actors.reads.context import Context
 from memory_actors.reads.difference import Difference, difference
 from memory_actors.reads.reading import Reader, When
@@ -219,7 +219,7 @@ class User(Reads):
             origin="record",
             line=1,
         )
-        command = turn_command(line, self._memory.store.secret)
+        command = turn_command(line, identity_of(line, self._memory.store.secret))
         check_turn(command)
         return self._execute(command)
 
@@ -269,16 +269,21 @@ class User(Reads):
         return ack
 
 
-def turn_command(line: TurnLine, secret: bytes) -> RecordTurn:
-    """The command of a turn. With an id of its client's, its command id is the one that an ingested line would get."""
+def identity_of(line: TurnLine, secret: bytes) -> Identity:
+    """Of a turn that comes alone: with an id of its client's the one that an ingested line would get, else a new one."""
     if line.turn_id is None:
-        command_id = turn_id = ambient.new_id()
-    else:
-        [identity] = identities([line], secret)
-        command_id, turn_id = identity.command_id, identity.turn_id
+        fresh = ambient.new_id()
+        return Identity(command_id=fresh, turn_id=fresh)
+    [identity] = identities([line], secret)
+    return identity
+
+
+def turn_command(line: TurnLine, identity: Identity, *, backfill: bool = False) -> RecordTurn:
+    """The command that records a turn."""
     return RecordTurn(
-        id=command_id,
-        turn_id=turn_id,
+        id=identity.command_id,
+        backfill=backfill,
+        turn_id=identity.turn_id,
         role=line.role,
         content=line.content,
         conversation=line.conversation,

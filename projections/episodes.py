@@ -3,8 +3,6 @@
 A summary counts from the event that brought it until the next one, or until a turn that it drew on is withdrawn.
 """
 
-import math
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -145,12 +143,6 @@ class EpisodeTable:
         scored = [] if known is None else known.nearest(vector, seq, k)
         scored.sort(key=lambda pair: (-pair[0], -pair[1].seq))
         return [(episode.row(seq), score) for score, episode in scored[:k]]
-
-
-def cosine(one: Vector, other: Vector) -> float:
-    """Cosine similarity of two integer vectors, from exact sums, rounded to 9 decimals."""
-    norms = _norm(one) * _norm(other)
-    return round(int(one.astype(np.int64) @ other.astype(np.int64)) / math.sqrt(norms), DECIMALS) if norms else 0.0
 
 
 def _norm(vector: Vector) -> int:

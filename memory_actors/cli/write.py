@@ -14,7 +14,7 @@ from memory_actors.ingest import ingest as ingest_lines
 from memory_actors.inputs import TurnLine, read_inputs
 from memory_actors.memory import Memory
 from memory_actors.times import parse_instant
-from memory_actors.user import turn_command
+from memory_actors.user import identity_of, turn_command
 
 
 @click.command()
@@ -85,7 +85,7 @@ def record(
             origin="record",
             line=1,
         )
-        [ack] = acks(memory.writer.execute(stream, [turn_command(line, memory.store.secret)]))
+        [ack] = acks(memory.writer.execute(stream, [turn_command(line, identity_of(line, memory.store.secret))]))
         if not no_wait:
             _enriched(memory, stream)
     if chosen.json:
