@@ -6,6 +6,7 @@ import msgspec
 
 from events.candidates import Candidate
 from events.envelope import Vectors
+from events.policy import Policy
 from events.vocabulary import MemoryRecalled, Role
 
 PAST_TURNS = 2
@@ -68,6 +69,7 @@ class EpisodeWork(msgspec.Struct, frozen=True, kw_only=True):
     embedder: str | None = None
     vector: Vectors | None = None
     generation_ms: float | None = None
+    policy: str | None = None
 
 
 class Enrich(Command, frozen=True, kw_only=True):
@@ -115,3 +117,9 @@ class RecordRecall(Command, frozen=True, kw_only=True):
     """Keep what a live recall or context served."""
 
     served: MemoryRecalled
+
+
+class SetPolicy(Command, frozen=True, kw_only=True):
+    """From now on this policy holds in the space: for the space's own stream, `(space, @space)`."""
+
+    policy: Policy

@@ -5,6 +5,8 @@ was decided is written into the events. Unknown keys are refused.
 """
 
 import hashlib
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -88,6 +90,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     context: ContextRules = ContextRules()
 
     def __post_init__(self) -> None:
+        _check(all(map(math.isfinite, self._numbers())), "numbers must be finite")
         _check(1 <= self.session.keep <= self.session.window, "session.keep must be 1 to session.window")
         _check(0 <= self.topics.similarity <= 1, "topics.similarity must be 0 to 1")
         _check(self.topics.limit >= 1, "topics.limit must be at least 1")
@@ -98,7 +101,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         _check(1 <= self.recall.k <= MAX_K, f"recall.k must be 1 to {MAX_K}")
         _check(1 <= self.context.hits <= MAX_K // 2, f"context.hits must be 1 to {MAX_K // 2}")
         _check(all(0 <= one <= 1 for one in self._shares()), "shares, confidences and importances must be 0 to 1")
-        _check(all(one >= 1 for one in self._sizes()), "sizes of episodes and titles must be at least 1")
+        _check(all(one >= 1 for one in self._sizes()), "sizes of episodes and titles, and the budget, must be at least 1")
+        _check(min(self.episodes.key_topics, self.context.episodes) >= 0, "counts of episodes and key topics must be at least 0")
+
+    def _numbers(self) -> Iterator[float]:
+        tables = (getattr(self, table) for table in self.__struct_fields__)
+        values = (getattr(table, name) for table in tables for name in table.__struct_fields__)
+        yield from (value for value in values if isinstance(value, int | float))
+        yield from self.recall.weights.values()
 
     def _shares(self) -> tuple[float, ...]:
         facts, context, topics = self.facts, self.context, self.topics
@@ -106,7 +116,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return *thresholds, context.facts_share, context.session_share, topics.importance
 
     def _sizes(self) -> tuple[int, ...]:
-        return self.episodes.summary_characters, self.episodes.title_characters, self.topics.title_characters
+        return self.episodes.summary_characters, self.episodes.title_characters, self.topics.title_characters, self.context.budget
 
     @property
     def hash(self) -> str:

@@ -41,17 +41,24 @@ class ConversationEnded(Payload, frozen=True, kw_only=True):
 
 
 class EpisodeClosed(Payload, frozen=True, kw_only=True):
-    """A span of turns left the session. Decided in the commit of the turn that causes it."""
+    """A span of turns left the session. Decided in the commit of the turn that causes it.
+
+    `policy`: the hash of the one whose window was full; absent where the conversation was ended.
+    """
 
     episode: str
     conversation: str
     turn_start: int
     turn_end: int
     turns: tuple[int, ...]
+    policy: str | None = None
 
 
 class EpisodeSummarised(Payload, frozen=True, kw_only=True):
-    """The title, summary and key topics of a closed episode, by `model`; its vector, by `embedder`, is the event's."""
+    """The title, summary and key topics of a closed episode, by `model`; its vector, by `embedder`, is the event's.
+
+    `policy`: the hash of the one that said how long they may be.
+    """
 
     episode: str
     title: str
@@ -60,6 +67,7 @@ class EpisodeSummarised(Payload, frozen=True, kw_only=True):
     model: str
     embedder: str | None = None
     generation_ms: float | None = None
+    policy: str | None = None
 
 
 class TurnEmbedded(Payload, frozen=True, kw_only=True):
@@ -185,11 +193,15 @@ class MemoryRecalled(Payload, frozen=True, kw_only=True):
 
 
 class TurnsEnriched(Payload, frozen=True, kw_only=True):
-    """Background work has covered the raw log up to `upto`, reading nothing beyond `basis_seq`."""
+    """Background work has covered the raw log up to `upto`, reading nothing beyond `basis_seq`.
+
+    `policy`: the hash of the one whose thresholds decided the facts and topics of the same command.
+    """
 
     start: int
     upto: int
     basis_seq: int
+    policy: str | None = None
 
 
 class EnrichmentFailed(Payload, frozen=True, kw_only=True):
@@ -200,6 +212,16 @@ class EnrichmentFailed(Payload, frozen=True, kw_only=True):
     stage: str
     error: str
     attempt: int
+
+
+class PolicySet(Payload, frozen=True, kw_only=True):
+    """What is remembered in this space from now on: the whole policy, as nested tables, with the hash it had when it was set.
+
+    Tables, not a `Policy`, so that any version can carry and show what another one set.
+    """
+
+    policy: dict[str, Any]
+    hash: str
 
 
 class StreamErased(Payload, frozen=True, kw_only=True):
@@ -230,6 +252,7 @@ TYPES: dict[str, type[Payload]] = {
         MemoryRecalled,
         TurnsEnriched,
         EnrichmentFailed,
+        PolicySet,
         StreamErased,
     )
 }

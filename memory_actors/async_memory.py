@@ -19,6 +19,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
 
 from events.errors import InvalidInput
 from events.ids import StreamId
+from events.policy import Policy
 from memory_actors.memory import Memory
 from memory_actors.user import Reads, Time, User
 
@@ -87,6 +88,7 @@ class AsyncReads:
     topics = threaded(Reads.topics)
     session = threaded(Reads.session)
     conversations = threaded(Reads.conversations)
+    pending = threaded(Reads.pending)
     events = threaded(Reads.events)
     why = threaded(Reads.why)
     diff = threaded(Reads.diff)
@@ -137,9 +139,14 @@ class AsyncMemory:
         core = self._core.user(user, space=space, conversation=conversation)
         return AsyncUser(core, self._turns[core.stream])
 
+    @property
+    def policy(self) -> Coroutine[Any, Any, Policy]:
+        """What is remembered of this memory's space: `await memory.policy`."""
+        return asyncio.to_thread(lambda: self._core.policy)
+
+    policy_of = threaded(Memory.policy_of)
     users = threaded(Memory.users)
     streams = threaded(Memory.streams)
-    view = threaded(Memory.view)
     known = threaded(Memory.known)
     when = threaded(Memory.when)
     instant = threaded(Memory.instant)

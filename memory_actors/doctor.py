@@ -15,6 +15,7 @@ from events.errors import MemoryActorsError
 from events.log.file_log import FileLog
 from events.log.files import Files
 from events.log.store import open_store
+from memory_actors.actors.snapshots import Snapshots, check_snapshots
 from memory_actors.models.embedder import DEFAULT_MODEL, check_model, check_weights
 from memory_actors.models.tokenizer import bundled_model
 from memory_actors.settings import Settings
@@ -32,14 +33,15 @@ class Finding(msgspec.Struct, frozen=True):
     detail: str
 
 
-def examine(settings: Settings, clock: Clock) -> list[Finding]:
-    """All checks. None of them changes anything that lasts."""
+def examine(settings: Settings, clock: Clock, cluster: Path | None = None) -> list[Finding]:
+    """All checks, with a `cluster` file's where one is named. None of them changes anything that lasts."""
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _python,
         _packages,
         lambda: _model(settings),
         lambda: _file_system(Path(settings.store)),
         lambda: _store(settings, clock),
+        lambda: iter(()) if cluster is None else _cluster(cluster),
     )
     return [finding for check in checks for finding in check()]
 
@@ -115,6 +117,7 @@ def _store(settings: Settings, clock: Clock) -> Iterator[Finding]:
         return
     yield Finding("store", "ok", f"{log.store.path}, format {log.store.description.format}, {len(log.streams())} streams")
     yield from _tails(log, clock)
+    yield from (Finding("snapshots", "problem", problem) for problem in check_snapshots(log, Snapshots(log.store)))
 
 
 def _tails(log: FileLog, clock: Clock) -> Iterator[Finding]:
@@ -127,3 +130,17 @@ def _tails(log: FileLog, clock: Clock) -> Iterator[Finding]:
             continue
         if tail.recorded_at > now:
             yield Finding(str(stream), "warning", f"its last event is ahead of this machine's clock, at {show(tail.recorded_at)}")
+
+
+def _cluster(path: Path) -> Iterator[Finding]:
+    """Whether `ray up` would take the file, and whether a memory is safe there."""
+    from memory_actors.cluster import read_cluster, warnings  # noqa: PLC0415 - Ray takes a second to import
+
+    try:
+        config = read_cluster(path)
+    except MemoryActorsError as error:
+        yield Finding("cluster file", "problem", str(error))
+        return
+    yield Finding("cluster file", "ok", f"{path}, {config['provider']['type']}, up to {config.get('max_workers', 0)} workers")
+    for warning in warnings(config):
+        yield Finding("cluster file", "warning", warning)

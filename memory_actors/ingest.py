@@ -4,6 +4,7 @@ As recorded (a backfill), a turn's `recorded_at` is when it occurred, and what i
 next turn, one microsecond later: so the past can be asked as if the memory had been there all along.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
 
@@ -16,11 +17,15 @@ from events.deciding.session_state import OpenTurn, closings
 from events.deciding.state import fingerprint
 from events.errors import InvalidInput, MemoryActorsError
 from events.ids import StreamId, stream_id
+from events.policy import Policy
 from memory_actors.actors.enricher import Enricher, work_off
+from memory_actors.actors.ray_tasks import mapped
 from memory_actors.actors.user_actor import commands_of
 from memory_actors.actors.writer import Writer, acks
 from memory_actors.inputs import TurnLine, identities
 from memory_actors.memory import Memory
+from memory_actors.models.embedder import Embedder
+from memory_actors.settings import Settings
 from memory_actors.user import turn_command
 from projections.transcript import TurnRow
 from projections.view import StreamView, Views
@@ -55,23 +60,60 @@ def nothing(_what: str, _count: int) -> None:
 def ingest(
     memory: Memory, lines: Sequence[TurnLine], *, as_recorded: bool = False, wait: bool = True, progress: Progress = nothing
 ) -> Ingested:
-    """Record `lines`; with `wait`, until all is enriched. Raises InvalidInput before anything is written."""
+    """Record `lines`; with `wait`, until all is enriched. Raises InvalidInput before anything is written.
+
+    On Ray one task a stream; whatever ends it, the same again goes on where it was.
+    """
     begun = monotonic()
     fresh = check(memory, lines, as_recorded=as_recorded)
     recorded = sum(len(one.commands) for one in fresh)
     progress("already there", len(lines) - recorded)
-    for one in fresh:
-        if as_recorded:
-            Backfill(memory, one, progress).run()
-        else:
-            _record(memory.writer, one, progress)
-    if wait:
-        for stream in sorted({stream_of(line) for line in lines}):
-            enrich(memory, stream, progress)
+    if memory.ray == "off" or len(fresh) == 1:
+        for one in fresh:
+            carry_out(memory, one, as_recorded=as_recorded, wait=wait, progress=progress)
+    else:
+        _as_tasks(memory, fresh, as_recorded=as_recorded, wait=wait, progress=progress)
     seconds = round(monotonic() - begun, 3)
-    return Ingested(
-        recorded=recorded, already_there=len(lines) - recorded, streams=len({stream_of(line) for line in lines}), seconds=seconds
-    )
+    return Ingested(recorded=recorded, already_there=len(lines) - recorded, streams=len(fresh), seconds=seconds)
+
+
+def carry_out(memory: Memory, fresh: Fresh, *, as_recorded: bool, wait: bool, progress: Progress = nothing) -> None:
+    """One stream's share."""
+    if as_recorded:
+        Backfill(memory, fresh, progress).run()
+    else:
+        _record(memory.writer, fresh, progress)
+    if wait:
+        enrich(memory, fresh.stream, progress)
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """One stream's share, and where its memory is."""
+
+    fresh: Fresh
+    settings: Settings
+    policy: Policy | None
+    embedder: str | Embedder
+    as_recorded: bool
+    wait: bool
+
+
+def _as_tasks(memory: Memory, fresh: Sequence[Fresh], *, as_recorded: bool, wait: bool, progress: Progress) -> None:
+    """The tasks write through a pool of as many actors as there are cores."""
+    settings = msgspec.structs.replace(memory.settings, store=str(memory.store.path), ray="auto", placement=f"pool:{os.cpu_count()}")
+    shares = [
+        Share(fresh=one, settings=settings, policy=memory.given, embedder=memory.chosen, as_recorded=as_recorded, wait=wait)
+        for one in fresh
+    ]
+    for place, _ in mapped(_share, shares, memory.ray, pinned=not settings.shared):
+        count = len(fresh[place].commands)
+        progress("recorded", count)
+        progress("enriched", count)
+
+
+def _share(share: Share) -> None:
+    with Memory(settings=share.settings, policy=share.policy, embedder=share.embedder, create=False) as memory:
+        carry_out(memory, share.fresh, as_recorded=share.as_recorded, wait=share.wait)
 
 
 def stream_of(line: TurnLine) -> StreamId:
@@ -132,7 +174,12 @@ def _record(writer: Writer, fresh: Fresh, progress: Progress) -> None:
 
 
 def enrich(memory: Memory, stream: StreamId, progress: Progress = nothing) -> None:
-    """Do all background work of a stream, here and now. Raises what keeps it from being done."""
+    """Do all background work of a stream, here and now, or on Ray where it is done. Raises what keeps it from being done."""
+    if memory.ray != "off":
+        due = memory.user(stream.user, space=stream.space).as_of("now").pending()
+        memory.background.drain(stream)
+        progress("enriched", due)
+        return
     views = Views(memory.log, index=False)
 
     def done(command: Command) -> None:
@@ -147,7 +194,7 @@ class Backfill:
     def __init__(self, memory: Memory, fresh: Fresh, progress: Progress) -> None:
         self._writer: Writer = memory.writer
         self._enricher: Enricher = memory.enricher
-        self._rules = memory.policy.session
+        self._rules = memory.policy_of(fresh.stream.space).session
         self._fresh, self._progress = fresh, progress
         self._log = memory.log
         self._view = StreamView(fresh.stream, index=False).catch_up(memory.log)

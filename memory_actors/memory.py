@@ -9,29 +9,27 @@ alice.as_of("2026-03-01").facts()
 
 from __future__ import annotations
 
-import difflib
 import os
 from datetime import datetime
 from types import TracebackType
 from typing import Self
 
 from events.ambient import Clock, SystemClock
-from events.errors import InvalidInput, UnknownUser
+from events.errors import InvalidInput
 from events.ids import StreamId, stream_id
 from events.log.file_log import FileLog
 from events.log.store import create_store, open_store
 from events.policy import Policy
-from memory_actors.actors.background import Background
-from memory_actors.actors.enricher import Enricher
-from memory_actors.actors.placement import make_writer
+from memory_actors.actors.background import Work
+from memory_actors.actors.placement import inline, on_ray
+from memory_actors.actors.projection_actor import Projections, known
 from memory_actors.actors.writer import Writer
-from memory_actors.extraction import PatternExtractor
-from memory_actors.models.embedder import Embedder, embedder_named
+from memory_actors.models.embedder import Embedder
+from memory_actors.policies import Policies
 from memory_actors.reads.reading import When
 from memory_actors.settings import Settings
 from memory_actors.times import Naive, parse_time
-from memory_actors.user import StreamLocks, Time, User
-from projections.view import StreamView, Views
+from memory_actors.user import Time, User
 
 
 class Memory:
@@ -39,7 +37,8 @@ class Memory:
 
     path    the store's folder
     ray     None: in this process. "local": actors on a Ray of our own. "auto" or an address: actors on that cluster
-    policy  what is remembered; `embedder`: a model's name or folder, "none", or an object with `embed`
+    policy  what is remembered, in place of the store's (`memory-actors policy`)
+    embedder  a model's name or folder, "none", or an object with `embed`
     naive   what a time without a zone is: "utc", or an "error"
     """
 
@@ -58,23 +57,35 @@ class Memory:
     ) -> None:
         self.settings = settings or Settings()
         self.space = space or self.settings.space
-        self.policy = policy or Policy()
         self.clock = clock or SystemClock()
         self.naive: Naive = naive
         self._closed, self._process = False, os.getpid()
         self.store = (create_store if create else open_store)(path or self.settings.store)
         self.log = FileLog(self.store)
-        chosen = self.settings.embedder if embedder is None else embedder
-        self.embedder = embedder_named(chosen) if isinstance(chosen, str) else chosen
-        self._views = Views(self.log)
-        self._light = Views(self.log, index=False, vectors=False)
-        self.locks = StreamLocks()
-        self.writer: Writer = make_writer(ray or self.settings.ray, self.store, self.log, self.clock, self._policy, self.settings)
-        self.enricher = Enricher(self.embedder, PatternExtractor(), self._policy)
-        self.background = Background(self.writer, self.log, self.enricher, self.settings)
+        self._policies = Policies(self.log, policy)
+        self.given = policy
+        self.chosen = self.settings.embedder if embedder is None else embedder
+        self.ray = ray or self.settings.ray
+        actors = (
+            inline(self.log, self.clock, self._policies.of, self.chosen, self.settings)
+            if self.ray == "off"
+            else on_ray(self.ray, self.log, self._policies.of, policy, self.chosen, self.settings)
+        )
+        self.writer: Writer = actors.writer
+        self.background: Work = actors.work
+        self.embedder = actors.embedder
+        self.enricher = actors.enricher
+        self.projections: Projections = actors.projections
+        self.here = actors.here
 
-    def _policy(self, space: str) -> Policy:  # noqa: ARG002 - one policy for all spaces until spaces have their own
-        return self.policy
+    @property
+    def policy(self) -> Policy:
+        """What is remembered of this memory's space."""
+        return self.policy_of(self.space)
+
+    def policy_of(self, space: str) -> Policy:
+        """What is remembered of a space: this memory's own policy where it was given one, else the one that is set."""
+        return self._policies.of(space)
 
     def user(self, user: str, *, space: str | None = None, conversation: str | None = None) -> User:
         """A handle on one user. Nothing is read or made until it is used.
@@ -91,16 +102,9 @@ class Memory:
         """The streams of a space, its own among them."""
         return [stream for stream in self.log.streams() if stream.space == (space or self.space)]
 
-    def view(self, stream: StreamId, *, index: bool) -> StreamView:
-        """The stream's projections, caught up with the log; without `index`, whatever is cheapest to make."""
-        return self._views.get(stream) if index or stream in self._views else self._light.get(stream)
-
     def known(self, stream: StreamId) -> StreamId:
         """The stream, if it is there. Raises UnknownUser with near matches."""
-        if not self.log.exists(stream):
-            users = self.users(stream.space)
-            raise UnknownUser(stream.user, stream.space, tuple(difflib.get_close_matches(stream.user, users, n=3, cutoff=0.5)))
-        return stream
+        return known(self.log, stream)
 
     def when(self, time: Time | None) -> When:
         """A moment as callers name it."""

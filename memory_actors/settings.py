@@ -10,6 +10,7 @@ from events.errors import InvalidInput
 from memory_actors.models.embedder import DEFAULT_MODEL
 
 PREFIX = "MEMORY_ACTORS_"
+MAX_POOL = 1024
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -17,7 +18,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     store           the folder of the store
     space           the tenant, guild or project; nothing crosses spaces
-    ray             "off", "local", or the address of a cluster
+    ray             "off", "local", "auto" or the address of a cluster
+    placement       with Ray: "per-user", an actor for each active user, or "pool:N", N actors that have the users divided among them
+    user_actors     how many users have an actor of their own at most; None: a quarter of the memory at 70 MB each. The others share a pool
+    projections     with Ray: how many actors serve the reads
+    enrichers       with Ray: how many actors do background work; 0: it is left to `enrich`
+    idle_seconds    with Ray: an actor that has not been asked anything for so long, or up to twice, ends
+    shared          with Ray: every node sees the store's folder under the same path, so an actor may live on any
+    cache_megabytes how much the views in one process may hold, about
     embedder        a sentence-transformers model's name or folder; "none": no vectors and no topics
     wait_seconds    how long a read waits for what its own handle wrote to be enriched, once the model is loaded
     recalls         when a live recall is recorded: with the next flush ("later", within 1 s), at once ("now"), or "never"
@@ -28,6 +36,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     store: str = "./memory"
     space: str = "default"
     ray: str = "off"
+    placement: str = "per-user"
+    user_actors: int | None = None
+    projections: int = 2
+    enrichers: int = 1
+    idle_seconds: float = 600.0
+    shared: bool = False
+    cache_megabytes: int = 512
     embedder: str = DEFAULT_MODEL
     wait_seconds: float = 1.0
     recalls: Literal["later", "now", "never"] = "later"
@@ -38,6 +53,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         for name in ("store", "space", "ray", "embedder"):
             if not str(getattr(self, name)).strip():
                 raise InvalidInput(f"the setting `{name}` is empty; leave it out, or give it a value")
+        for name, least in (("projections", 1), ("enrichers", 0), ("cache_megabytes", 1), ("streams", 1)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"the setting `{name}` is {getattr(self, name)}; it is {least} or more")
+        _ = self.pool
+
+    @property
+    def pool(self) -> int | None:
+        """The N of "pool:N"; None for an actor a user."""
+        if self.placement == "per-user":
+            return None
+        kind, _, count = self.placement.partition(":")
+        if kind != "pool" or not (count.isascii() and count.isdigit()) or not 1 <= int(count) <= MAX_POOL:
+            raise InvalidInput(f'the setting `placement` is "per-user" or "pool:N" with N from 1 to {MAX_POOL}, not {self.placement!r}')
+        return int(count)
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -6,13 +6,10 @@ it is recorded, without its text; reads of the past record nothing.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
-from zlib import crc32
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import msgspec
 
@@ -23,16 +20,16 @@ from events.envelope import Envelope
 from events.errors import InvalidInput, ModelMissing
 from events.ids import StreamId
 from events.policy import Policy
+from memory_actors.actors.projection_actor import Question
 from memory_actors.actors.user_actor import Ack
 from memory_actors.actors.writer import acks
-from memory_actors.extraction import PatternExtractor
 from memory_actors.inputs import Identity, TurnLine, identities
 from memory_actors.reads.context import Context
-from memory_actors.reads.difference import Difference, difference
+from memory_actors.reads.difference import Difference
 from memory_actors.reads.reading import Reader, When
 from memory_actors.reads.recall import Filters, Recall
 from memory_actors.reads.withdrawal import Forgotten, withdrawal
-from memory_actors.replay import replayed
+from memory_actors.replay import Replayed, replay
 from projections.episodes import EpisodeRow
 from projections.facts import FactRow
 from projections.topics import TopicRow
@@ -42,35 +39,10 @@ if TYPE_CHECKING:
     from memory_actors.memory import Memory
 
 Time = str | date | datetime
-Served = TypeVar("Served", Recall, Context)
-Handle = TypeVar("Handle", bound="Reads")
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class StreamLocks:
-    """What a reader of a stream holds. A few for all streams: two that share one only wait for each other."""
-
-    def __init__(self, count: int = 64) -> None:
-        self._locks = tuple(threading.RLock() for _ in range(count))
-
-    def of(self, stream: StreamId) -> AbstractContextManager[Any]:
-        """The stream's lock; the same thread may take it again."""
-        return self._locks[crc32(stream.folder.encode()) % len(self._locks)]
-
-
-def alone(method: Callable[Concatenate[Handle, P], R]) -> Callable[Concatenate[Handle, P], R]:
-    """A method during which no other thread reads the same stream of the same memory, because reading moves its view on.
-
-    Background work has views of its own, so it can be waited for meanwhile.
-    """
-
-    @wraps(method)
-    def call(self: Handle, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._memory.locks.of(self.stream):
-            return method(self, *args, **kwargs)
-
-    return call
+SEARCHES: tuple[Callable[..., Any], ...] = (Reader.recall, Reader.context)
+"""The reads that need an index."""
 
 
 class Reads:
@@ -82,29 +54,41 @@ class Reads:
         self._conversation = conversation
         self._when = when
 
-    @alone
-    def reader(self, *, index: bool = False) -> Reader:
-        """All reads at this moment's basis. Without `index` there is no recall, and no context with a query."""
+    def _question(self, read: Callable[..., Any], arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None) -> Question:
         memory = self._memory
-        view = memory.view(memory.known(self.stream), index=index)
-        return Reader(view, self._when.basis(view, memory.clock.now()), memory.policy, memory.embedder, memory.clock.now(), memory.naive)
+        return Question(
+            read=read,
+            arguments=arguments,
+            named=named or {},
+            when=self._when,
+            now=memory.clock.now(),
+            naive=memory.naive,
+            index=read in SEARCHES,
+            conversation=self._conversation,
+        )
+
+    def _ask(self, read: Callable[Concatenate[Reader, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What `read` gives at this moment's basis, asked of whoever serves this memory's reads."""
+        return cast("R", self._memory.projections.ask(self.stream, self._question(read, args, kwargs)))
+
+    def reader(self, *, index: bool = False) -> Reader:
+        """All reads at this moment's basis, in this process. Without `index` there is no recall, and no context with a query."""
+        question = self._question(Reader.recall if index else Reader.facts)
+        with self._memory.here.reader(self.stream, question) as reader:
+            return reader
 
     @property
-    @alone
     def begins(self) -> int | None:
         """When the stream does, where that is later than this moment: then every answer is empty."""
-        reader = self.reader()
-        return reader.view.begins(reader.basis)
+        return self._ask(Reader.begins)
 
-    @alone
     def facts(self, *, valid_at: Time | None = None, all: bool = False) -> list[FactRow]:  # noqa: A002 - reads as it is said
         """The facts that count, most important first; with `all`, whatever their status."""
-        return self.reader().facts(valid_at, everything=all)
+        return self._ask(Reader.facts, valid_at, everything=all)
 
-    @alone
     def recall(self, /, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
         """The `k` turns that the query is about, best first, with facts and episodes. Filters: see `Filters`."""
-        return self.reader(index=True).recall(query, k, valid_at, self._filters(filters))
+        return self._ask(Reader.recall, query, k, valid_at, self._filters(filters))
 
     def _filters(self, given: dict[str, Any]) -> Filters:
         times = {name: self._memory.occurred(given[name]) for name in ("since", "until") if name in given}
@@ -113,58 +97,56 @@ class Reads:
         except msgspec.ValidationError as error:
             raise InvalidInput(f"filters: {error}. There are: {', '.join(Filters.__struct_fields__)}") from error
 
-    @alone
     def context(
         self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None
     ) -> Context:
         """The prompt block, at most `budget` tokens. `str()` of it is the text."""
-        return self.reader(index=query is not None).context(query, budget, valid_at, conversation or self._conversation)
+        shown = conversation or self._conversation
+        if query is None:
+            return self._ask(Reader.overview, budget, valid_at, shown)
+        return self._ask(Reader.context, query, budget, valid_at, shown)
 
-    @alone
     def episodes(self) -> list[EpisodeRow]:
         """Closed episodes, oldest first."""
-        return self.reader().episodes()
+        return self._ask(Reader.episodes)
 
-    @alone
     def topics(self, *, all: bool = False) -> list[TopicRow]:  # noqa: A002
         """Live topics, strongest first; with `all`, forgotten ones too."""
-        return self.reader().topics(everything=all)
+        return self._ask(Reader.topics, everything=all)
 
-    @alone
     def session(self, conversation: str | None = None) -> tuple[str | None, list[TurnRow]]:
         """The turns that are still in a conversation's session; of the latest one, if none is named."""
-        return self.reader().session(conversation)
+        return self._ask(Reader.session, conversation)
 
-    @alone
+    def pending(self) -> int:
+        """How many turns have not been enriched."""
+        return self._ask(Reader.pending)
+
     def conversations(self) -> list[ConversationRow]:
         """All conversations, in order of their first turns."""
-        return self.reader().conversations()
+        return self._ask(Reader.conversations)
 
-    @alone
     def events(self, *, after: int = 0) -> Iterator[Envelope]:
         """The events beyond `after`, in order."""
-        return iter(list(self.reader().events(after)))
+        return iter(self._ask(Reader.events, after))
 
-    @alone
     def why(self, fact: str) -> list[Envelope]:
         """The events that made a fact what it is, oldest first."""
-        return self.reader().why(fact)
+        return self._ask(Reader.why, fact)
 
-    @alone
     def diff(self, start: Time, end: Time = "now", *, valid_at: Time | None = None) -> Difference:
         """What is remembered differently at `end`."""
-        memory = self._memory
-        one, other = (Reads(memory, self.stream, None, memory.when(t)).reader() for t in (start, end))
-        return one.difference(other, valid_at)
+        at = Reads(self._memory, self.stream, None, self._memory.when(end))
+        return at._ask(Reader.since, self._memory.when(start), valid_at)
 
-    @alone
-    def replay(self, policy: Policy) -> Difference:
-        """What would be remembered under another policy, against what is. The store is not touched."""
+    def replay(self, policy: Policy, *, queries: Sequence[str] = ()) -> Replayed:
+        """What would be remembered under another policy, against what is, and how it would rank turns for `queries`.
+
+        The store is not touched, and no model is called but to embed queries.
+        """
         memory, live = self._memory, self.reader(index=True)  # the recorded vectors are needed
-        view = replayed(live.events(), self.stream, policy, PatternExtractor())
-        now = live.basis.now
-        other = Reader(view, view.latest(now), policy, None, now, memory.naive)
-        return difference(f"policy {memory.policy.hash}", live.remembered(), f"policy {policy.hash}", other.remembered())
+        before = memory.policy_of(self.stream.space)
+        return replay(live.events(), self.stream, before, policy, basis=live.basis, queries=queries, embedder=memory.embedder)
 
 
 class User(Reads):
@@ -172,14 +154,12 @@ class User(Reads):
 
     def __init__(self, memory: Memory, stream: StreamId, conversation: str | None) -> None:
         super().__init__(memory, stream, conversation, When())
+        self._last = 0
 
-    def reader(self, *, index: bool = False) -> Reader:
-        """After what is due for the stream has been done, or for as long as `wait_seconds` says."""
-        reader = super().reader(index=index)
-        if not self._memory.enricher.is_due(reader.view):
-            return reader
-        self._memory.background.wait(self.stream)
-        return super().reader(index=index)
+    def _question(self, read: Callable[..., Any], arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None) -> Question:
+        """One that waits for what is due, sees what this handle wrote, and whose answer is kept where it is served to a model."""
+        question = super()._question(read, arguments, named)
+        return msgspec.structs.replace(question, live=True, at_least=self._last)
 
     def as_of(self, time: Time) -> Reads:
         """The same user as of a moment: the same reads, and nothing is written, not even at "now"."""
@@ -229,7 +209,6 @@ class User(Reads):
         name = conversation or self._conversation or "main"
         return self._execute(EndConversation(id=id or ambient.new_id(), conversation=name, note=note))
 
-    @alone
     def forget(self, text: str, *, id: str | None = None) -> Forgotten:  # noqa: A002
         """Withdraw the facts that `text` means, and the turns that said so, from now on. The past stays explainable.
 
@@ -238,7 +217,7 @@ class User(Reads):
         """
         with suppress(ModelMissing):
             self._memory.background.drain(self._memory.known(self.stream))
-        found = withdrawal(self.reader(), text)
+        found = self._ask(withdrawal, text)
         if found.found:
             self._execute(found.command(id or ambient.new_id()))
         return found
@@ -248,24 +227,11 @@ class User(Reads):
         self._memory.known(self.stream)
         return self._execute(Correct(id=id or ambient.new_id(), fact=fact, value=value))
 
-    def recall(self, /, query: str, *, k: int | None = None, valid_at: Time | None = None, **filters: Any) -> Recall:
-        """As `Reads.recall`; what was served is recorded, without its text."""
-        return self._served(super().recall(query, k=k, valid_at=valid_at, **filters))
-
-    def context(
-        self, query: str | None = None, *, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None
-    ) -> Context:
-        """As `Reads.context`; what was served is recorded, without its text."""
-        return self._served(super().context(query, budget=budget, valid_at=valid_at, conversation=conversation))
-
-    def _served(self, served: Served) -> Served:
-        self._memory.background.served(self.stream, served, self._memory.policy.hash, self._conversation)
-        return served
-
     def _execute(self, command: Command) -> Ack:
         self._memory.check_open()
         [ack] = acks(self._memory.writer.execute(self.stream, [command]))
         self._memory.background.wrote(self.stream)
+        self._last = max(self._last, ack.seq)
         return ack
 
 

@@ -21,6 +21,7 @@ from events.commands import (
     RecordRecall,
     RecordTurn,
     ReportFailure,
+    SetPolicy,
     TurnWork,
 )
 from events.deciding.fact_slots import decide_candidates, decide_correction
@@ -29,7 +30,8 @@ from events.deciding.state import PendingTurn, State
 from events.deciding.topic_state import decide_topic
 from events.envelope import NewEvent
 from events.errors import InvalidInput
-from events.policy import Policy
+from events.ids import SPACE_STREAM, StreamId
+from events.policy import Policy, parse_policy
 from events.vocabulary import (
     ConversationEnded,
     EnrichmentFailed,
@@ -37,6 +39,7 @@ from events.vocabulary import (
     FactCorrected,
     MemoryForgotten,
     Payload,
+    PolicySet,
     TurnEmbedded,
     TurnRecorded,
     TurnsEnriched,
@@ -66,8 +69,16 @@ def asked(command: Command) -> Payload | None:
             return MemoryForgotten(text=command.text, facts=(), turns=())
         case Correct():
             return FactCorrected(fact=command.fact, value=command.value.strip())
+        case SetPolicy():
+            return _policy_set(command.policy)
         case _:
             return None
+
+
+def check_place(command: Command, stream: StreamId) -> None:
+    """Raises InvalidInput for a command that is not for this stream: a policy is the space's, never one user's."""
+    if isinstance(command, SetPolicy) and stream.user != SPACE_STREAM:
+        raise InvalidInput(f"a policy is set for a whole space, in {stream.space}/{SPACE_STREAM}, not for {stream}")
 
 
 @decide.register
@@ -76,7 +87,8 @@ def _(command: RecordTurn, state: State, policy: Policy) -> Iterator[NewEvent]:
     before = state.conversations.get(command.conversation)
     yield NewEvent(_turn(command, 1 if before is None else before.turns + 1), occurred_at=command.occurred_at)
     for event in closings(command.conversation, state.conversations[command.conversation].open, state.seq + 1, policy.session):
-        yield msgspec.structs.replace(event, occurred_at=command.occurred_at)
+        data = msgspec.structs.replace(event.data, policy=policy.hash)
+        yield msgspec.structs.replace(event, data=data, occurred_at=command.occurred_at)
 
 
 def _turn(command: RecordTurn, turn: int) -> TurnRecorded:
@@ -179,6 +191,20 @@ def _(command: Correct, state: State, policy: Policy) -> Iterator[NewEvent]:
 
 
 @decide.register
+def _(command: SetPolicy, state: State, policy: Policy) -> Iterator[NewEvent]:
+    """The one that holds already leaves no event; the defaults, once, do: they are then pinned against later defaults."""
+    data = _policy_set(command.policy)
+    if data.policy != state.policy:
+        yield NewEvent(data)
+
+
+def _policy_set(policy: Policy) -> PolicySet:
+    """As it will be read back, where a whole number that may be broken is one that is."""
+    read_back = parse_policy(msgspec.to_builtins(policy))
+    return PolicySet(policy=msgspec.to_builtins(read_back), hash=read_back.hash)
+
+
+@decide.register
 def _(command: RecordRecall, state: State, policy: Policy) -> Iterator[NewEvent]:
     yield NewEvent(command.served)
 
@@ -204,7 +230,8 @@ def _(command: Enrich, state: State, policy: Policy) -> Iterator[NewEvent]:
     for episode in command.episodes:
         yield from _summarised(episode, command.basis_seq, state)
     if due or state.seq > before:
-        yield NewEvent(TurnsEnriched(start=command.start, upto=command.upto, basis_seq=command.basis_seq))
+        covered = TurnsEnriched(start=command.start, upto=command.upto, basis_seq=command.basis_seq, policy=policy.hash)
+        yield NewEvent(covered)
 
 
 @decide.register
@@ -215,7 +242,7 @@ def _(command: EnrichLatest, state: State, policy: Policy) -> Iterator[NewEvent]
     start, basis_seq = state.enriched_upto + 1, state.seq
     (seq, turn), *_ = state.pending.items()
     yield from _turn_enriched(msgspec.structs.replace(command.work, seq=seq), turn, basis_seq, state, policy)
-    yield NewEvent(TurnsEnriched(start=start, upto=basis_seq, basis_seq=basis_seq))
+    yield NewEvent(TurnsEnriched(start=start, upto=basis_seq, basis_seq=basis_seq, policy=policy.hash))
 
 
 def _turn_enriched(work: TurnWork, turn: PendingTurn, basis_seq: int, state: State, policy: Policy) -> Iterator[NewEvent]:
@@ -275,5 +302,6 @@ def _summarised(work: EpisodeWork, basis_seq: int, state: State) -> Iterator[New
         model=work.model,
         embedder=work.embedder,
         generation_ms=work.generation_ms,
+        policy=work.policy,
     )
     yield NewEvent(data, sources=turns, vector=work.vector)

@@ -8,6 +8,7 @@ import hashlib
 import re
 import uuid
 from collections import OrderedDict
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,7 @@ from events.vocabulary import (
     FactCorrected,
     MemoryForgotten,
     Payload,
+    PolicySet,
     TurnRecorded,
     TurnsEnriched,
 )
@@ -59,6 +61,7 @@ class State:
         self.episodes: dict[str, tuple[int, ...]] = {}
         self.unsummarised: dict[str, tuple[int, ...]] = {}
         self.forgotten_at = 0
+        self.policy: dict[str, Any] | None = None
         self.commands: OrderedDict[str, Done] = OrderedDict()
         self.evicted: int | None = None
 
@@ -130,6 +133,8 @@ def _background(state: State, envelope: Envelope) -> None:
             state.failures = attempt
         case MemoryForgotten() as data:
             _forget(state, envelope.seq, data)
+        case PolicySet(policy=policy):
+            state.policy = policy
         case _:
             pass
 
@@ -174,5 +179,7 @@ def _asked(data: Payload) -> object:
             return text
         case FactCorrected() | ConversationEnded() | Unknown():
             return data
+        case PolicySet(hash=digest):
+            return digest
         case _:
             return None

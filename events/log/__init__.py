@@ -6,7 +6,7 @@ verified or made. Whoever raced it there is found out (`Lost`), never overwritte
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -28,6 +28,11 @@ class Tail(msgspec.Struct, frozen=True):
     seq: int
     digest: bytes
     recorded_at: int = 0
+
+
+Standing = Literal["held", "erased", "ahead", "other"]
+"""Of a prefix that was read before: it still stands; a floor was raised above its start since; the stream ends before it;
+another event stands at its end."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -69,6 +74,12 @@ class Log(Protocol):
 
         When an erasure raised the floor beyond `after`, the reading starts at the floor: `start` is then greater than
         `after.seq + 1`. Raises StoreDamaged with the file.
+        """
+
+    def holds(self, stream: StreamId, start: int, tail: Tail) -> Standing:
+        """How the log stands to what was read of it before: events `start` to `tail`, of which there is at least one.
+
+        Looks only at the commit that holds the last of them. Raises StoreDamaged with the file.
         """
 
     def open(self, stream: StreamId) -> tuple[Handle, Reading]:

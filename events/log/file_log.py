@@ -8,19 +8,21 @@ file, and that the folder is fsynced.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from events import ambient
 from events.errors import Erased, OutcomeUnknown, StoreDamaged, StoreNotHere
 from events.ids import StreamId, decode_id
-from events.log import Handle, Lost, Reading, Salt, Tail, commit_file
+from events.log import Handle, Lost, Reading, Salt, Standing, Tail, commit_file
 from events.log.digest import genesis
 from events.log.files import Files
 from events.log.plan import Floor, Gap, Listing, Plan, file_name, plan
 from events.log.row import Row, Stamped, chain, contiguous
 from events.log.store import NAME, Store
 
+Found = TypeVar("Found")
 _TRIES = 5
 _BACK_OFF_SECONDS = 0.02
 
@@ -61,12 +63,15 @@ class FileLog:
 
     def read(self, stream: StreamId, after: Tail | None = None, *, vectors: bool = True) -> Reading:
         """READ: list, plan, read and verify. A file that vanished or a gap is read again, five times, then it is damage."""
+        return self._tried(stream, lambda: self._read(stream, after, vectors))
+
+    def _tried(self, stream: StreamId, reading: Callable[[], Found]) -> Found:
         problem = StoreDamaged("unreadable", str(self.folder(stream)))
         for attempt in range(_TRIES):
             if attempt:
                 self._pause(_BACK_OFF_SECONDS * 2**attempt)
             try:
-                return self._read(stream, after, vectors)
+                return reading()
             except Gap as gap:
                 problem = StoreDamaged(gap.what, str(self.folder(stream) / gap.file))
             except FileNotFoundError as error:
@@ -121,6 +126,25 @@ class FileLog:
 
     def _file(self, path: Path, vectors: bool) -> list[Row]:
         return commit_file.decode(self.files.read(path), str(path), vectors=vectors)
+
+    # -- HOLDS
+
+    def holds(self, stream: StreamId, start: int, tail: Tail) -> Standing:
+        """How the log stands to events `start` to `tail`, which were read before: by the file that holds the last of them."""
+        return self._tried(stream, lambda: self._holding(stream, start, tail))
+
+    def _holding(self, stream: StreamId, start: int, tail: Tail) -> Standing:
+        folder = self.folder(stream)
+        listing = self.listing(folder)
+        if listing.floor is not None and listing.floor.seq > start:
+            return "erased"
+        for name in plan(listing, start, self.store.description.windows).upto(tail.seq):
+            digests = {row.seq: row.digest for row in self._file(folder / name, vectors=False)}
+            if tail.seq in digests:
+                return "held" if digests[tail.seq] == tail.digest else "other"
+            if min(digests, default=tail.seq) < tail.seq:
+                return "ahead"
+        return "ahead"
 
     # -- OPEN
 

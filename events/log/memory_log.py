@@ -7,7 +7,7 @@ import msgspec
 from events import ambient
 from events.errors import OutcomeUnknown
 from events.ids import StreamId
-from events.log import Handle, Lost, Reading, Salt, Tail
+from events.log import Handle, Lost, Reading, Salt, Standing, Tail
 from events.log.digest import genesis
 from events.log.row import Row, Stamped, chain
 
@@ -41,6 +41,13 @@ class MemoryLog:
         if not rows:
             return Tail(0, genesis(stream))
         return Tail(rows[-1].seq, rows[-1].digest, rows[-1].recorded_at)
+
+    def holds(self, stream: StreamId, start: int, tail: Tail) -> Standing:  # noqa: ARG002 - nothing is erased here
+        """Whether that event is there."""
+        rows = self._rows.get(stream, [])
+        if len(rows) < tail.seq:
+            return "ahead"
+        return "held" if rows[tail.seq - 1].digest == tail.digest else "other"
 
     def open(self, stream: StreamId) -> tuple[Handle, Reading]:
         """Read, and a handle on the end."""

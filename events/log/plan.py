@@ -78,6 +78,12 @@ class Plan(msgspec.Struct, frozen=True):
             raise Gap(beyond, f"event {seq} is missing before it")
         return None
 
+    def upto(self, seq: int) -> list[str]:
+        """The files that may hold event `seq`, the likeliest first: a sealed file's first commit may begin after its window."""
+        small = [(first, file_name(first)) for first in self._counting if first <= seq]
+        sealed = [(window, f"sealed/{file_name(window)}") for window in self.listing.sealed if window <= seq]
+        return [name for _, name in sorted([*small, *sealed], reverse=True)]
+
     def _beyond(self, seq: int) -> str | None:
         small = min((first for first in self._counting if first > seq), default=None)
         sealed = min((window for window in self.listing.sealed if window > seq), default=None)

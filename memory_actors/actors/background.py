@@ -9,19 +9,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from time import monotonic
+from typing import Protocol
 
 import msgspec
 
-from events import ambient
 from events.commands import Command, RecordRecall, ReportFailure
 from events.errors import Busy, ClusterUnavailable, OutcomeUnknown, StoreFull
 from events.ids import StreamId
 from events.log import Log
-from events.vocabulary import MemoryRecalled
 from memory_actors.actors.enricher import Enricher, back_off
 from memory_actors.actors.writer import Writer, acks
-from memory_actors.reads.context import Context
-from memory_actors.reads.recall import Recall
 from memory_actors.settings import Settings
 from projections.view import Views
 
@@ -31,6 +28,25 @@ POLL_SECONDS = 0.05
 FLUSHES = 3
 PASSING = (Busy, ClusterUnavailable, OutcomeUnknown, StoreFull)
 """Errors after which the same call may succeed."""
+
+
+class Work(Protocol):
+    """Whoever does what happens after the reply."""
+
+    def wrote(self, stream: StreamId) -> None:
+        """The stream has something new."""
+
+    def served(self, stream: StreamId, command: RecordRecall) -> None:
+        """Keep what a live read gave."""
+
+    def wait(self, stream: StreamId) -> None:
+        """Until nothing is due for the stream, but no longer than `wait_seconds`; loading a model is not counted."""
+
+    def drain(self, stream: StreamId) -> None:
+        """Until nothing is due for the stream. Raises what kept the work from being done."""
+
+    def close(self, *, finish: bool = True) -> None:
+        """Finish (or leave) what is waiting, and record what was served. Nothing is lost by leaving."""
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -65,6 +81,11 @@ class Background:
 
     # -- what callers say
 
+    def resting(self) -> bool:
+        """Whether nothing is waiting or being done."""
+        with self._changed:
+            return not (self._waiting or self._busy or self._served)
+
     @property
     def errors(self) -> dict[StreamId, Exception]:
         """What last kept each stream's work from being done, until it is tried again."""
@@ -75,11 +96,8 @@ class Background:
         """The stream has something new."""
         self._add(stream, first=False)
 
-    def served(self, stream: StreamId, answer: Recall | Context, policy: str, conversation: str | None) -> None:
-        """Keep what a live read gave: ids and scores, never text."""
-        if self._settings.recalls == "never":
-            return
-        command = RecordRecall(id=ambient.new_id(), served=_recalled(answer, policy, conversation))
+    def served(self, stream: StreamId, command: RecordRecall) -> None:
+        """Keep what a live read gave: at once, or with the next flush."""
         if self._settings.recalls == "now":
             acks(self._writer.execute(stream, [command]))
             return
@@ -218,28 +236,3 @@ class Background:
                 self._errors[stream] = error
                 if again and isinstance(error, PASSING):
                     self._keep(again)
-
-
-def _recalled(answer: Recall | Context, policy: str, conversation: str | None) -> MemoryRecalled:
-    if isinstance(answer, Recall):
-        return MemoryRecalled(
-            kind="recall",
-            basis_seq=answer.basis.seq,
-            now=answer.basis.now,
-            policy=policy,
-            conversation=conversation,
-            turns=tuple((hit.seq, hit.score) for hit in answer.hits),
-            facts=tuple(hit.fact.id for hit in answer.facts),
-            episodes=tuple(hit.episode.id for hit in answer.episodes),
-        )
-    return MemoryRecalled(
-        kind="context",
-        basis_seq=answer.basis.seq,
-        now=answer.basis.now,
-        policy=policy,
-        conversation=conversation,
-        turns=tuple((int(source[1:]), 0.0) for source in answer.sources if source.startswith("@")),
-        facts=tuple(source for source in answer.sources if source.startswith("f")),
-        episodes=tuple(source for source in answer.sources if source.startswith("e")),
-        tokens=answer.tokens,
-    )

@@ -43,6 +43,11 @@ class Enricher:
         self._policy = policy
 
     @property
+    def embedder(self) -> Embedder | None:
+        """What computes vectors."""
+        return self._embedder
+
+    @property
     def ready(self) -> bool:
         """Whether the model, if there is one, has been loaded."""
         return self._embedder is None or getattr(self._embedder, "loaded", True)
@@ -70,10 +75,6 @@ class Enricher:
                 return _failure(due, upto, error)
             works, episodes = tuple(self._salvaged(turn, view) for turn in turns), ()
         return Enrich(id=ambient.new_id(), start=due.start, upto=upto, basis_seq=due.basis_seq, turns=works, episodes=episodes)
-
-    def is_due(self, view: StreamView) -> bool:
-        """Whether there is anything to do for the stream."""
-        return bool(_Due(view, episodes=self._summarises(view)))
 
     def _summarises(self, view: StreamView) -> bool:
         return self._policy(view.stream.space).episodes.enabled
@@ -131,7 +132,8 @@ class Enricher:
         seq = len(view.recorded_at)
         turns = [view.turns.get(turn) for turn in row.turns if not view.turns.withdrawn(turn, seq)]
         vectors = [fresh.get(turn.seq, view.turns.vector(turn.seq)) for turn in turns]
-        summary = summariser.summarise(turns, _matrix(vectors), self._policy(view.stream.space).episodes)
+        policy = self._policy(view.stream.space)
+        summary = summariser.summarise(turns, _matrix(vectors), policy.episodes)
         vector = None if self._embedder is None else self._embedder.embed([f"{summary.title}\n{summary.text}"])
         return EpisodeWork(
             episode=row.id,
@@ -141,6 +143,7 @@ class Enricher:
             model=summariser.MODEL,
             embedder=self.model,
             vector=vector,
+            policy=policy.hash,
         )
 
 
@@ -156,6 +159,11 @@ class _Due:
 
     def __bool__(self) -> bool:
         return bool(self.turns) or self._episodes
+
+
+def is_due(view: StreamView, policy: Policy) -> bool:
+    """Whether there is anything to do for the stream."""
+    return bool(_Due(view, episodes=policy.episodes.enabled))
 
 
 def _tried(part: Callable[[], Part]) -> Part | None:

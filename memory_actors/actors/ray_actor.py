@@ -1,108 +1,112 @@
-"""The UserActor as Ray runs it.
+"""Any role's plain class as Ray runs it.
 
 Ray may run two instances of one named actor at once, and may lose a call or its reply: both are safe, because the fence
-is in storage and every command has an id. So Ray's own retries are off.
+is in storage, every command has an id, and a read may be repeated. So Ray's own retries are off.
 """
 
+import itertools
 import os
-import pickle
 import threading
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 import ray
 
-from events.ambient import SystemClock
-from events.commands import Command
-from events.errors import MemoryActorsError, StoreNotHere
-from events.ids import StreamId
-from events.log.file_log import FileLog
-from events.log.store import open_store
-from events.policy import Policy
-from memory_actors.actors.user_actor import Reply, UserActor
+from events.errors import Busy, MemoryActorsError
+from memory_actors.actors.packing import PART_BYTES, packed, parts, unpacked
+from memory_actors.actors.ray_fleet import Fleet, Home, Sent
+from memory_actors.actors.roles import MADE, Place, Role
 
-PENDING_CALLS = 256
-IDLE_SECONDS = 600.0
-"""After at most twice this time without a call, an actor ends."""
-PART_BYTES = 64_000
-"""Ray keeps arguments of 100 KB and more in its object store, and smaller ones, up to 10 MB a call, in the call."""
-CALL_BYTES = 8_000_000
+HELD_ANSWERS = 64
 
 
-class Hosted(msgspec.Struct, frozen=True):
-    """What an actor is told when it is made: values only."""
+class Held(msgspec.Struct, frozen=True):
+    """An answer too large for one reply: it is fetched in `count` parts."""
 
-    path: str
-    store_id: str
-    policy: bytes
-    streams: int
-    idle: float = IDLE_SECONDS
+    key: int
+    count: int
 
 
-class HostedUserActor:
-    """The UserActor as Ray runs it. Making it touches nothing, for a raise there is final death; the first call opens.
+class Host:
+    """Hosts one role's class. Making it touches nothing, for a raise there is final death; the first call opens the store.
 
     An actor that has been idle ends itself; a call that arrives at that moment fails, and its client asks anew.
     """
 
-    def __init__(self, hosted: Hosted) -> None:
-        self._hosted = hosted
-        self._actor: UserActor | None = None
+    def __init__(self, role: Role, sent: Sent, home: Home) -> None:
+        self._role, self._sent, self._home = role, sent, home
+        self._made: Any = None
+        self._opening = threading.Lock()
+        self._held: OrderedDict[int, list[bytes]] = OrderedDict()
+        self._keys = itertools.count()
+        self._calls = 0
         self._used = threading.Event()
-        self._working = threading.Lock()
         threading.Thread(target=self._end_when_idle, daemon=True).start()
 
-    def hello(self) -> Hosted:
-        """What this actor was made with: `get_if_exists` ignores arguments."""
-        return self._hosted
+    def hello(self) -> str:
+        """By what it works, which `get_if_exists` ignores."""
+        return self._sent.greeting
 
     def pid(self) -> int:
         """The process that it lives in."""
         return os.getpid()
 
-    def execute(self, stream: StreamId, *parts: bytes) -> list[Reply] | MemoryActorsError:
-        """Carry out packed commands; an error of the whole comes back as a value, so that it keeps its type."""
-        self._used.set()
-        commands: list[Command] = pickle.loads(b"".join(parts))  # noqa: S301 - Ray would have done the same
-        with self._working:
+    def call(self, method: str, *arguments: bytes) -> bytes | Held:
+        """Call the role's method with packed arguments; what it gives, packed. An error of ours comes back as a value, so that it keeps its type."""
+        with self._in_use():
             try:
-                return self._opened().execute(stream, commands)
+                answer = getattr(self._opened(), method)(*unpacked(arguments))
             except MemoryActorsError as error:
-                return error
-            finally:
-                self._used.set()
+                answer = error
+            return self._reply(packed(answer))
 
-    def _opened(self) -> UserActor:
-        if self._actor is None:
-            store = open_store(self._hosted.path)
-            if store.description.store_id != self._hosted.store_id:
-                raise StoreNotHere(f"another store than the caller's is at {store.path} on this machine")
-            policy = msgspec.json.decode(self._hosted.policy, type=Policy)
-            self._actor = UserActor(FileLog(store), SystemClock(), lambda _: policy, self._hosted.streams)
-        return self._actor
+    def fetch(self, held: Held, start: int, count: int) -> Any:
+        """Parts of a held answer, as many as `num_returns` says; with the last one it is let go."""
+        found = self._held.get(held.key)
+        if found is None:
+            raise Busy("the answer was not fetched in time; ask again")
+        if start + count >= held.count:
+            self._held.pop(held.key, None)
+        taken = found[start : start + count]
+        return taken if count > 1 else taken[0]
+
+    def _reply(self, body: bytes) -> bytes | Held:
+        if len(body) <= PART_BYTES:
+            return body
+        held = Held(next(self._keys), len(parts(body)))
+        self._held[held.key] = parts(body)
+        while len(self._held) > HELD_ANSWERS:
+            self._held.popitem(last=False)
+        return held
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        self._calls += 1
+        self._used.set()
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            self._used.set()
+
+    def _opened(self) -> Any:
+        with self._opening:
+            if self._made is None:
+                spec = self._sent.spec()
+                self._made = MADE[self._role](Place(spec, Fleet(spec, self._sent, self._home, ACTOR)))
+            return self._made
 
     def _end_when_idle(self) -> None:
         while True:
-            while self._used.wait(self._hosted.idle):
+            while self._used.wait(self._sent.idle_seconds):
                 self._used.clear()
-            with self._working:
-                if not self._used.is_set():
-                    ray.kill(ray.get_runtime_context().current_actor)
-                    return
+            resting = getattr(self._made, "resting", lambda: True)
+            if not self._calls and not self._used.is_set() and resting():
+                ray.kill(ray.get_runtime_context().current_actor)
+                return
 
 
-USER_ACTOR = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=0, max_pending_calls=PENDING_CALLS)(HostedUserActor)
-
-
-def packed(commands: Sequence[Command]) -> list[bytes]:
-    """Commands in order, in as few calls as fit."""
-    body = pickle.dumps(list(commands))
-    if len(body) <= CALL_BYTES or len(commands) == 1:
-        return [body]
-    half = len(commands) // 2
-    return packed(commands[:half]) + packed(commands[half:])
-
-
-def parts(body: bytes) -> list[bytes]:
-    """Small enough that Ray sends each within the call: what is recorded never enters its object store, where no erasure would find it."""
-    return [body[start : start + PART_BYTES] for start in range(0, len(body), PART_BYTES)]
+ACTOR = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=0)(Host)

@@ -12,7 +12,7 @@ import msgspec
 
 from events.ambient import Clock
 from events.commands import Command
-from events.deciding.decide import asked, check_command_id, decide
+from events.deciding.decide import asked, check_command_id, check_place, decide
 from events.deciding.state import Done, State, evolve, fingerprint
 from events.envelope import Envelope
 from events.errors import Busy, InvalidInput, MemoryActorsError
@@ -85,6 +85,11 @@ class UserActor:
         """The folded state, for background work to see what is due. Not to be changed."""
         return self._activate(stream).state
 
+    def is_due(self, stream: StreamId) -> bool:
+        """Whether there is background work to do for the stream."""
+        state = self.state(stream)
+        return bool(state.pending or (state.unsummarised and self._policy(stream.space).episodes.enabled))
+
     def passivate(self, stream: StreamId) -> None:
         """Let a stream go. Everything acknowledged is in the log."""
         self._drop(stream)
@@ -137,6 +142,7 @@ class Draft:
         """Decide a command, or find that it was carried out before."""
         try:
             check_command_id(command.id)
+            check_place(command, self._stream)
             self.replies.append(self._repeat(command) or self._decided(command))
         except InvalidInput as error:
             self.replies.append(error)

@@ -66,7 +66,7 @@ def _step(number: int, title: str) -> None:
 
 def _ingest(memory: Memory) -> None:
     lines = read_inputs([bundled.CONVERSATION], space=memory.space).lines
-    with show.progress({"recorded": len(lines), "enriched": len(lines)}, quiet=not sys.stderr.isatty()) as bars:
+    with show.progress({"recorded": len(lines), "enriched": len(lines)}) as bars:
         done = ingest(memory, lines, as_recorded=True, progress=bars)
     show.line(f"  {done.recorded} turns recorded and enriched in {done.seconds:.1f} s; {done.already_there} were there already")
 

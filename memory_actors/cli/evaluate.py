@@ -1,6 +1,5 @@
 """Would it be remembered?"""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,10 +7,11 @@ import click
 
 from events.policy import Policy
 from memory_actors.cli import show
-from memory_actors.cli.explain import read_policy
 from memory_actors.cli.options import Chosen, common
-from memory_actors.evaluation.evaluate import Answer, Task, tasks
+from memory_actors.evaluation.evaluate import Answer, Task, finished, tasks
 from memory_actors.evaluation.evaluate import evaluate as evaluated
+from memory_actors.policy_text import read_policy
+from memory_actors.settings import Settings
 
 
 @click.group()
@@ -25,19 +25,26 @@ def evaluate(_chosen: Chosen) -> None:
 @click.option("--k", "ks", default="5,10,20", show_default=True, help="recall at these depths")
 @click.option("--policy", "file", type=click.Path(path_type=Path), help="under this policy (TOML)")
 @click.option("--leave-one-out", is_flag=True, help="instead: each conversation under weights fitted on the others")
+@click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="keep finished conversations in FILE, and go on from it")
 @common
-def locomo(chosen: Chosen, paths: tuple[Path, ...], ks: str, file: Path | None, leave_one_out: bool) -> None:
+def locomo(chosen: Chosen, paths: tuple[Path, ...], ks: str, file: Path | None, leave_one_out: bool, resume: Path | None) -> None:
     """LoCoMo files: turn-level evidence recall and nDCG, beside BM25, dense search and rank fusion on the same text.
 
-    The shipped weights were fitted on five of LoCoMo's conversations; for these, --leave-one-out is the honest number.
+    With --ray it is one task a conversation, as many at once as there are cores. The shipped weights were fitted on five of
+    LoCoMo's conversations; for these, --leave-one-out is the honest number.
     """
     settings, depths = chosen.settings(), _depths(ks)
     todo = tasks(paths, max(*depths, 10), settings.embedder, Policy() if file is None else read_policy(file))
-    with show.progress({"conversations": len(todo)}, quiet=not sys.stderr.isatty()) as bars:
+    if leave_one_out and resume:
+        raise click.UsageError("--leave-one-out keeps nothing to --resume from")
+    with finished(resume) as kept, show.progress({"asked": len(todo)}, unit="conversations") as told:
         if leave_one_out:
-            _show_left_out(_left_out(todo, lambda count: bars("conversations", count)), as_json=chosen.json)
-            return
-        answer = evaluated(todo, depths, settings.ray, lambda count: bars("conversations", count))
+            answer = _left_out(todo, settings, lambda count: told("asked", count))
+        else:
+            answer = evaluated(todo, depths, settings, lambda count: told("asked", count), kept)
+    if leave_one_out:
+        _show_left_out(answer, as_json=chosen.json)
+        return
     if chosen.json:
         show.as_json(answer)
         return
@@ -66,12 +73,12 @@ def _show(block: Answer, title: str) -> None:
     )
 
 
-def _left_out(todo: list[Task], progress: Callable[[int], None]) -> Answer:
+def _left_out(todo: list[Task], settings: Settings, progress: Callable[[int], None]) -> Answer:
     from memory_actors.evaluation.fit import report  # noqa: PLC0415 - SciPy, which nothing else here needs
 
     if len(todo) < 2:
         raise click.UsageError("--leave-one-out needs two conversations or more")
-    return report(todo, progress)
+    return report(todo, settings, progress)
 
 
 def _show_left_out(answer: Answer, *, as_json: bool) -> None:

@@ -1,18 +1,20 @@
 """Commands that compare and explain."""
 
-import tomllib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
-from events.errors import InvalidInput
-from events.policy import Policy, parse_policy
 from memory_actors.cli import answers, show
 from memory_actors.cli.options import Chosen, as_of, common, valid_at
 from memory_actors.cli.read import reads
-from memory_actors.reads.difference import Difference
+from memory_actors.cli.replays import replay_everybody
+from memory_actors.policy_text import read_policy
+from memory_actors.reads.difference import Difference, Place, Ranking, TopicChange
+from memory_actors.replay import Replayed
 from projections.sql import select
 
 
@@ -29,14 +31,14 @@ def diff(chosen: Chosen, user: str, start: str, stop: str, valid_at: str | None)
     show.as_json(answers.difference(found)) if chosen.json else differences(found)
 
 
-def differences(found: Difference) -> None:
-    """A difference as lines with +, - and ~."""
+def differences(found: Difference, more: Sequence[tuple[str, str, str]] = ()) -> None:
+    """A difference as lines with +, - and ~, and more of these."""
     rows = [("+", row.id, f"{row.key}: {row.value}") for row in found.facts.gained]
     rows += [("-", row.id, f"{row.key}: {row.value}") for row in found.facts.lost]
     rows += [("~", change.after.id, f"{change.after.key}: {change.before.value} → {change.after.value}") for change in found.facts.changed]
     rows += [(sign, "episode", row["title"] or row["id"]) for sign, row in _listed(found.episodes)]
     rows += [(sign, "topic", row["title"]) for sign, row in _listed(found.topics)]
-    show.table(("", "what", "text"), rows, "no difference")
+    show.table(("", "what", "text"), [*rows, *more], "no difference")
 
 
 def _listed(found: Any) -> list[tuple[str, dict[str, str]]]:
@@ -71,27 +73,84 @@ def said(payload: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.argument("user")
+@click.argument("user", required=False)
+@click.option("--all", "everybody", is_flag=True, help="every user of the space: how much differs, one task a user")
+@click.option(
+    "--resume", metavar="FILE", type=click.Path(path_type=Path), help="with --all: keep finished users in FILE, and go on from it"
+)
 @click.option(
     "--policy", "file", required=True, type=click.Path(path_type=Path), help="a TOML file: tables session, facts, episodes, topics, ..."
 )
+@click.option("--query", "queries", multiple=True, metavar="TEXT", help="rank turns for it under both policies; may be repeated")
+@as_of
 @common
-def replay(chosen: Chosen, user: str, file: Path) -> None:
-    """What would be remembered of USER under another policy. The store is not touched, no model is called."""
+def replay(
+    chosen: Chosen, user: str | None, everybody: bool, resume: Path | None, file: Path, queries: tuple[str, ...], as_of: str | None
+) -> None:
+    """What would be remembered of USER under another policy. The store is not touched; a model only embeds queries."""
     policy = read_policy(file)
+    if everybody:
+        if user or queries or as_of:
+            raise click.UsageError("--all is every user, as it is now: neither USER nor --query nor --as-of goes with it")
+        replay_everybody(chosen, policy, resume)
+        return
+    if user is None or resume:
+        raise click.UsageError("name a USER, or say --all; --resume goes with --all")
     with chosen.memory() as memory:
-        found = reads(memory, user, None).replay(policy)
-    show.as_json(answers.difference(found)) if chosen.json else differences(found)
+        found = reads(memory, user, as_of).replay(policy, queries=queries)
+    if chosen.json:
+        show.as_json(replayed(found))
+        return
+    differences(found.difference, _decayed(found))
+    for ranking in found.rankings:
+        ranked(ranking)
+    show.line(f"[dim]from {found.difference.before} to {found.difference.after}[/dim]")
+    show.basis(found.basis)
 
 
-def read_policy(file: Path) -> Policy:
-    """The policy in a TOML file. Raises InvalidInput."""
-    try:
-        return parse_policy(tomllib.loads(file.read_text()))
-    except OSError as error:
-        raise InvalidInput(f"{file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} is no TOML: {error}") from error
+def replayed(found: Replayed) -> dict[str, Any]:
+    """What differs as JSON: as `diff` has it, with topics that changed, and rankings."""
+    answer = answers.difference(found.difference)
+    changed = [{"from": answers.topic(change.before), "to": answers.topic(change.after)} for change in found.topics]
+    topics = answer["topics"] | {"changed": changed}
+    return answer | {"basis": answers.basis(found.basis), "topics": topics, "rankings": msgspec.to_builtins(found.rankings)}
+
+
+def _decayed(found: Replayed) -> list[tuple[str, str, str]]:
+    return [("~", "topic", f"{show.short(change.after.title, 60)}: {_decay(change)}") for change in found.topics]
+
+
+def _decay(change: TopicChange) -> str:
+    """What of a topic differs, in words."""
+    sides = (
+        ("priority", change.before.priority, change.after.priority),
+        ("half-life in days", change.before.half_life_days, change.after.half_life_days),
+        ("turns", change.before.messages, change.after.messages),
+        ("accesses", change.before.accesses, change.after.accesses),
+    )
+    return ", ".join(f"{name} {before:.4g} → {after:.4g}" for name, before, after in sides if before != after)
+
+
+def ranked(found: Ranking) -> None:
+    """One query's turns on both sides; those that moved are marked."""
+    show.line(f"\n[bold]{show.printable(found.query)}[/bold]")
+    cells = [
+        (_moved(one.before, one.after), *_place(one.before), *_place(one.after), f"@{one.turn}", show.short(one.content))
+        for one in found.turns
+    ]
+    show.table(("", "before", "score", "after", "score", "turn", "what"), cells, "no turn is recalled under either policy")
+    for leg in found.missing:
+        show.line(f"[dim]without the {leg} leg of recall: no vectors of this embedder[/dim]")
+
+
+def _moved(before: Place | None, after: Place | None) -> str:
+    if before is None or after is None:
+        return "+" if before is None else "-"
+    return "" if before.rank == after.rank else "↑" if after.rank < before.rank else "↓"
+
+
+def _place(place: Place | None) -> tuple[str, str]:
+    return ("", "") if place is None else (str(place.rank), f"{place.score:.3f}")
 
 
 @click.command()

@@ -26,11 +26,13 @@ COMMANDS = {
     "diff": "explain",
     "why": "explain",
     "replay": "explain",
+    "policy": "policy",
     "sql": "explain",
     "log": "log",
     "evaluate": "evaluate",
     "demo": "demo",
     "doctor": "doctor",
+    "stop": "stop",
 }
 
 

@@ -1,6 +1,5 @@
 """Commands about the log itself."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -36,7 +35,7 @@ def verify(chosen: Chosen) -> int:
 
 def _verified(chosen: Chosen) -> verifying.Verification:
     try:
-        with chosen.memory() as memory, show.progress({"verified": len(memory.log.streams())}, quiet=not sys.stderr.isatty()) as bars:
+        with chosen.memory() as memory, show.progress({"verified": len(memory.log.streams())}, unit="streams") as bars:
             return verifying.verify(memory.log, progress=lambda: bars("verified", 1))
     except StoreDamaged as error:  # the store's own description: nothing else can be looked at
         return verifying.Verification(ok=False, streams=0, events=0, problems=(verifying.Problem(error.file, error.row, error.what),))

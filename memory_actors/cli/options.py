@@ -35,20 +35,23 @@ class Chosen(msgspec.Struct):
         return msgspec.structs.replace(from_environment(), recalls="never", **chosen)
 
     def memory(self, *, write: bool = False) -> "Memory":
-        """The memory that is meant. Only writes make a store that is not there, or need Ray, or a model (before they begin)."""
+        """The memory that is meant. Only writes make a store that is not there, or need a model (before they begin).
+
+        Reads are served in this process, unless --ray was said: an actor takes longer to start than one read takes.
+        """
         from memory_actors.memory import Memory  # noqa: PLC0415
         from memory_actors.models.embedder import check_model  # noqa: PLC0415 - `--help` should not wait for these
 
         settings = self.settings()
         if write:
             check_model(settings.embedder)
-        return Memory(settings.store, ray=settings.ray if write else "off", settings=settings, naive="utc", create=write)
+        return Memory(settings.store, ray=settings.ray if write or self.ray else "off", settings=settings, naive="utc", create=write)
 
 
 _OPTIONS = (
     click.option("--store", metavar="FOLDER", help="the store's folder  [./memory, or MEMORY_ACTORS_STORE]"),
     click.option("--space", metavar="NAME", help="tenant, guild or project; nothing crosses spaces  [default]"),
-    click.option("--ray", metavar="off|local|ADDRESS", help="write through actors on Ray  [off]"),
+    click.option("--ray", metavar="off|local|auto|ADDRESS", help="through actors on Ray  [off]"),
     click.option("--embedder", metavar="MODEL", help="a sentence-transformers model, a folder, or none  [all-MiniLM-L6-v2]"),
     click.option("--json", "json", is_flag=True, help="print the answer as JSON"),
 )

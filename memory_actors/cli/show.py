@@ -1,17 +1,17 @@
 """Answers for people: tables and short lines on stdout; progress on stderr. Numbers and times as they are in the JSON."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from rich.text import Text
 
+from memory_actors.cli.progress import Told, bars, lines, to_stderr
 from memory_actors.reads.context import day
 from memory_actors.times import show as show_time
 
@@ -90,18 +90,7 @@ def basis(found: Any) -> None:
 
 
 @contextmanager
-def progress(totals: dict[str, int], *, quiet: bool) -> Iterator[Any]:
-    """Bars on stderr, one a phase, with rate and time left; yields `(phase, count) -> None`."""
-    columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=console(error=True), disable=quiet, transient=False) as bars:
-        tasks = {name: bars.add_task(name, total=total) for name, total in totals.items()}
-        yield lambda phase, count: bars.advance(tasks[phase], count) if phase in tasks else None
-
-
-class Rate(ProgressColumn):
-    """How many a second."""
-
-    def render(self, task: Task) -> Text:
-        """The speed, once there is one."""
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
+def progress(totals: dict[str, int], *, unit: str = "turns", seconds: Callable[[], float] = monotonic) -> Iterator[Told]:
+    """How many of each phase's `unit` are done, on stderr; yields `(phase, count) -> None`."""
+    with bars(totals, console(error=True)) if sys.stderr.isatty() else lines(totals, unit, to_stderr, seconds) as told:
+        yield told

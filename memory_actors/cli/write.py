@@ -33,7 +33,7 @@ def ingest(chosen: Chosen, paths: tuple[str, ...], as_recorded: bool, no_wait: b
         for note in () if chosen.json else (*inputs.notes, *inputs.problems):
             sys.stderr.write(f"{note}\n")
         totals = {"recorded": len(inputs.lines)} | ({} if no_wait else {"enriched": len(inputs.lines)})
-        with show.progress(totals, quiet=not sys.stderr.isatty()) as bars:
+        with show.progress(totals) as bars:
 
             def progress(phase: str, count: int) -> None:
                 for name in totals if phase == "already there" else (phase,):
@@ -163,11 +163,11 @@ def enrich(chosen: Chosen, users: tuple[str, ...], everybody: bool) -> None:
         raise click.UsageError("name users, or say --all")
     with chosen.memory(write=True) as memory:
         streams = [memory.known(memory.user(user).stream) for user in (users or memory.users())]
-        with show.progress({"enriched": _pending(memory, streams)}, quiet=not sys.stderr.isatty()) as bars:
+        with show.progress({"enriched": _pending(memory, streams)}) as bars:
             for stream in streams:
                 enrich_stream(memory, stream, bars)
     show.as_json({"streams": len(streams)}) if chosen.json else show.line(f"nothing is due for {len(streams)} users")
 
 
 def _pending(memory: Memory, streams: list[StreamId]) -> int:
-    return sum(view.pending(len(view.recorded_at)) for view in (memory.view(stream, index=False) for stream in streams))
+    return sum(memory.user(stream.user, space=stream.space).as_of("now").pending() for stream in streams)

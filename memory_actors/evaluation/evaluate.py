@@ -4,9 +4,10 @@ Each conversation is written into a store of its own through the UserActor, and 
 and reciprocal-rank fusion over the same text in the same run.
 """
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
@@ -17,6 +18,7 @@ import numpy as np
 
 from events.errors import InvalidInput
 from events.policy import Policy
+from memory_actors.actors.kept import Kept, digest, kept_in
 from memory_actors.actors.ray_tasks import mapped
 from memory_actors.evaluation import baselines
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
@@ -73,24 +75,47 @@ def tasks(paths: Sequence[Path], depth: int, embedder: str, policy: Policy) -> l
     return found
 
 
-def evaluate(todo: Sequence[Task], ks: Sequence[int], ray: str, progress: Callable[[int], None]) -> Answer:
-    """Ask everything; see `report` for the shape."""
-    outcomes = []
-    for outcome in mapped(ask, todo, ray):
-        outcomes.append(outcome)
+def finished(path: Path | None) -> AbstractContextManager[Kept[Task, Outcome] | None]:
+    """The conversations that an evaluation has finished, kept at `path`; None: not kept."""
+    return nullcontext() if path is None else kept_in(path, Outcome, identity)
+
+
+def identity(task: Task) -> str:
+    """Of all that a conversation's outcome depends on: the bytes of its file and of its labels' corrections, not where they lie."""
+    files = [hashlib.blake2b(path.read_bytes()).hexdigest() for path in (Path(task.path), audit_of(task)) if path.exists()]
+    return digest("locomo", files, task.user, task.depth, task.embedder, task.policy.hash)
+
+
+def evaluate(
+    todo: Sequence[Task],
+    ks: Sequence[int],
+    settings: Settings,
+    progress: Callable[[int], None],
+    kept: Kept[Task, Outcome] | None = None,
+) -> Answer:
+    """Ask everything, one task a conversation; see `report` for the shape."""
+    by_place: dict[int, Outcome] = {}
+    for place, outcome in mapped(ask, todo, settings.ray, kept, pinned=not settings.shared):
+        by_place[place] = outcome
         progress(1)
+    outcomes = [by_place[place] for place in range(len(todo))]
     return report([one for outcome in outcomes for one in outcome.asked], ks, audited=any(outcome.has_audit for outcome in outcomes))
 
 
 def ask(task: Task) -> Outcome:
     """Write one conversation and ask its questions."""
-    asked, path = questions(task), Path(task.path)
-    audit = path.with_name(path.name.removesuffix(".json") + locomo.AUDIT_SUFFIX)
-    corrections = locomo.audit(path) if audit.exists() else []
+    asked = questions(task)
+    corrections = locomo.audit(Path(task.path)) if audit_of(task).exists() else []
     mended = locomo.corrected(asked, corrections)
     with written(task) as (lines, reader):
         conversation = Conversation(reader, lines, embedder_named(task.embedder), task.depth)
         return Outcome(tuple(conversation.ask(*pair) for pair in zip(asked, mended, strict=True)), bool(corrections))
+
+
+def audit_of(task: Task) -> Path:
+    """Where corrections of the labels would lie."""
+    path = Path(task.path)
+    return path.with_name(path.name.removesuffix(".json") + locomo.AUDIT_SUFFIX)
 
 
 def questions(task: Task) -> list[Question]:

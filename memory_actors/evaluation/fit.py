@@ -15,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from memory_actors.actors.ray_tasks import mapped
 from memory_actors.evaluation.evaluate import GROUPS, Answer, Task, questions, written
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
 from memory_actors.models.embedder import embedder_named
+from memory_actors.settings import Settings
 from projections.index.signals import SIGNALS
 
 Floats = npt.NDArray[np.float64]
@@ -106,12 +108,13 @@ def left_out(groups: Sequence[Sequence[Example]], penalty: float = PENALTY) -> l
     ]
 
 
-def report(todo: Sequence[Task], progress: Callable[[int], None]) -> Answer:
+def report(todo: Sequence[Task], settings: Settings, progress: Callable[[int], None]) -> Answer:
     """MEASURES of every conversation under weights fitted on the others, their mean over questions, and weights fitted on all."""
-    groups = []
-    for task in todo:
-        groups.append(examples(task))
+    by_place: dict[int, list[Example]] = {}
+    for place, found in mapped(examples, todo, settings.ray, pinned=not settings.shared):
+        by_place[place] = found
         progress(1)
+    groups = [by_place[place] for place in range(len(todo))]
     rows = left_out(groups)
     asked = [one for group in groups for one in group]
     flat = list(zip((one.category for one in asked), (row for group in rows for row in group), strict=True))

@@ -7,7 +7,7 @@ Identical input gives identical bytes.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -87,6 +87,8 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
     basis: Basis
     begins: int | None = None
+    missing: Mapping[str, str] = {}
+    """The legs that could not be asked, and why."""
 
 
 def check_budget(budget: int, pieces: WordPieces) -> int:
@@ -189,7 +191,8 @@ def _missing(material: Material) -> list[str]:
     pending = [f"{material.pending} turns are not enriched yet"] if material.pending else []
     legs = material.recalled.missing if material.recalled is not None else ()
     early = [f"nothing was remembered yet: the stream begins at {show(material.begins)}"] if material.begins else []
-    return early + pending + [f"the {leg} leg of recall is missing" for leg in legs]
+    failed = [f"the {leg} leg is missing: {why}" for leg, why in material.missing.items()]
+    return early + pending + failed + [f"the {leg} leg of recall is missing" for leg in legs if leg not in material.missing]
 
 
 def _place(item: Item) -> int:

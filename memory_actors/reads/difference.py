@@ -1,9 +1,11 @@
 """What is remembered differently: between two moments, or under two policies. Pure, over what the views show."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from memory_actors.reads.recall import Hit, Recall
 from projections.episodes import EpisodeRow
 from projections.facts import FactRow
 from projections.topics import TopicRow
@@ -99,6 +101,82 @@ def _topic(row: TopicRow) -> tuple[str, str]:
 
 
 def _listed(one: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> Listed:
-    had, has = {key for key, _ in one}, {key for key, _ in other}
-    gained = tuple({"id": key, "title": title} for key, title in other if key not in had)
-    return Listed(gained, tuple({"id": key, "title": title} for key, title in one if key not in has))
+    return Listed(_beyond(other, one), _beyond(one, other))
+
+
+def _beyond(rows: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> tuple[dict[str, str], ...]:
+    """The rows whose like there are not as many of among the others."""
+    left = Counter(key for key, _ in others)
+    found = []
+    for key, title in rows:
+        left[key] -= 1
+        if left[key] < 0:
+            found.append({"id": key, "title": title})
+    return tuple(found)
+
+
+# -- two policies over the same turns
+
+
+class TopicChange(msgspec.Struct, frozen=True):
+    """A topic that the same turn started, seen differently."""
+
+    before: TopicRow
+    after: TopicRow
+
+
+def topic_changes(one: Sequence[TopicRow], other: Sequence[TopicRow], recorded: Mapping[int, int]) -> tuple[TopicChange, ...]:
+    """Topics that are live on both sides, with another priority, half-life, or number of turns.
+
+    `recorded`: what `one` calls the turns of `other`.
+    """
+    started = {row.turns[0]: row for row in one}
+    pairs = [(started.get(recorded[row.turns[0]]), row) for row in other]
+    return tuple(TopicChange(before, after) for before, after in pairs if before is not None and _decay(before) != _decay(after))
+
+
+def _decay(row: TopicRow) -> tuple[float, float, int, int]:
+    return row.priority, row.half_life_days, row.accesses, row.messages
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a turn was ranked, from 1, and by what score."""
+
+    rank: int
+    score: float
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """A recalled turn, and its places on both sides; None where it was not recalled. `turn`: its seq in the log."""
+
+    turn: int
+    role: str
+    speaker: str | None
+    content: str
+    before: Place | None
+    after: Place | None
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """The turns that a query recalled on either side: by their places after, then those that were recalled only before."""
+
+    query: str
+    turns: tuple[Placed, ...]
+    missing: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether any place or score differs."""
+        return any(turn.before != turn.after for turn in self.turns)
+
+
+def ranking(one: Recall, other: Recall, recorded: Mapping[int, int]) -> Ranking:
+    """The same query on both sides. `recorded`: what `one` calls the turns of `other`."""
+    before = {hit.seq: (Place(rank, hit.score), hit) for rank, hit in enumerate(one.hits, 1)}
+    after = {recorded[hit.seq]: (Place(rank, hit.score), hit) for rank, hit in enumerate(other.hits, 1)}
+    lost = [_placed(turn, hit, place, None) for turn, (place, hit) in before.items() if turn not in after]
+    kept = [_placed(turn, hit, before[turn][0] if turn in before else None, place) for turn, (place, hit) in after.items()]
+    return Ranking(query=one.query, turns=(*kept, *lost), missing=one.missing)
+
+
+def _placed(turn: int, hit: Hit, before: Place | None, after: Place | None) -> Placed:
+    return Placed(turn=turn, role=hit.role, speaker=hit.speaker, content=hit.content, before=before, after=after)

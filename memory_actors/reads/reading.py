@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 
 import msgspec
@@ -65,6 +65,7 @@ class Reader:
         self._embedder = embedder
         self._clock = clock
         self._naive: Naive = naive
+        self._legs = view.legs(basis.seq)
 
     def valid_at(self, time: Time | None) -> int | None:
         """The instant of a `valid_at`."""
@@ -74,8 +75,8 @@ class Reader:
         """Facts as known at the basis."""
         instant = self.valid_at(valid_at)
         if everything:
-            return self.view.facts.view(self.basis.seq, instant, self.basis.now)
-        return self.view.facts.active(self.basis.seq, instant, self.basis.now)
+            return self._legs.facts.view(self.basis.seq, instant, self.basis.now)
+        return self._legs.facts.active(self.basis.seq, instant, self.basis.now)
 
     def recall(self, query: str, k: int | None = None, valid_at: Time | None = None, filters: Filters | None = None) -> Recall:
         """Ranked memories."""
@@ -92,8 +93,10 @@ class Reader:
 
     def _vector(self, query: str) -> Vector | None:
         """The query's vector [d]; None without an embedder, or where there is nothing of its model to compare it with."""
-        dimensions = 0 if self._embedder is None else self.view.turns.embedded(self.basis.seq, self._embedder.model)
-        if self._embedder is None or not dimensions:
+        if self._embedder is None or not self._legs.has("turns"):
+            return None
+        dimensions = self._legs.turns.embedded(self.basis.seq, self._embedder.model)
+        if not dimensions:
             return None
         vector: Vector = self._embedder.embed([query])[0]
         return vector if len(vector) == dimensions else None
@@ -102,45 +105,57 @@ class Reader:
         self, query: str | None = None, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None
     ) -> Context:
         """The prompt block. Without a query: facts, session and the latest episodes."""
-        rules, seq = self._policy.context, self.basis.seq
+        rules, seq, legs = self._policy.context, self.basis.seq, self._legs
         budget = check_budget(rules.budget if budget is None else budget, default_pieces())
         recalled = None if query is None else self.recall(query, rules.hits * 2, valid_at)
         hits = () if recalled is None else recalled.hits
-        session = self.view.turns.window(conversation or self.view.turns.latest_conversation(seq) or "main", seq)
-        episodes = [hit.episode for hit in recalled.episodes] if recalled and recalled.episodes else self.view.episodes.view(seq)[::-1]
+        latest = self.episodes()[::-1] if legs.has("episodes") else []
         material = Material(
-            facts=[fact for fact in self.facts(valid_at) if fact.importance >= rules.inject_importance],
-            session=session,
+            facts=[fact for fact in self.facts(valid_at) if fact.importance >= rules.inject_importance] if legs.has("facts") else [],
+            session=self.session(conversation)[1] if legs.has("turns") else [],
             recalled=recalled,
-            episodes=episodes,
-            turns={hit.seq: self.view.turns.get(hit.seq) for hit in hits},
+            episodes=[hit.episode for hit in recalled.episodes] if recalled and recalled.episodes else latest,
+            turns={hit.seq: legs.turns.get(hit.seq) for hit in hits},
             pending=self.view.pending(seq),
             basis=self.basis,
             begins=self.view.begins(self.basis),
+            missing={leg: legs.why(leg) for leg in legs.missing if leg != "topics" and (leg != "index" or recalled is not None)},
         )
         return render(material, budget, rules, default_pieces())
 
+    def overview(self, budget: int | None = None, valid_at: Time | None = None, conversation: str | None = None) -> Context:
+        """The prompt block without a query, for which no search is needed."""
+        return self.context(None, budget, valid_at, conversation)
+
     def episodes(self) -> list[EpisodeRow]:
         """Closed episodes."""
-        return self.view.episodes.view(self.basis.seq)
+        return self._legs.episodes.view(self.basis.seq)
 
     def topics(self, *, everything: bool = False) -> list[TopicRow]:
         """Topics, strongest first."""
-        rows = self.view.topics.view(self.basis, self._policy.topics)
+        rows = self._legs.topics.view(self.basis, self._policy.topics)
         return [row for row in rows if everything or not row.forgotten]
 
     def session(self, conversation: str | None = None) -> tuple[str | None, list[TurnRow]]:
         """The open turns of a conversation; of the latest one, if none is named."""
-        name = conversation or self.view.turns.latest_conversation(self.basis.seq)
-        return name, [] if name is None else self.view.turns.window(name, self.basis.seq)
+        name = conversation or self._legs.turns.latest_conversation(self.basis.seq)
+        return name, [] if name is None else self._legs.turns.window(name, self.basis.seq)
 
     def conversations(self) -> list[ConversationRow]:
         """All conversations."""
-        return self.view.turns.conversations(self.basis.seq)
+        return self._legs.turns.conversations(self.basis.seq)
 
-    def events(self, after: int = 0) -> Iterator[Envelope]:
+    def events(self, after: int = 0) -> list[Envelope]:
         """Events beyond `after`, up to the basis."""
-        return (event for event in self.view.recorded if after < event.seq <= self.basis.seq)
+        return [event for event in self.view.recorded if after < event.seq <= self.basis.seq]
+
+    def pending(self) -> int:
+        """How many turns have not been enriched."""
+        return self.view.pending(self.basis.seq)
+
+    def begins(self) -> int | None:
+        """When the stream does, where that is later than the basis."""
+        return self.view.begins(self.basis)
 
     def why(self, fact: str) -> list[Envelope]:
         """The events that made a fact what it is."""
@@ -153,3 +168,8 @@ class Reader:
     def difference(self, other: Reader, valid_at: Time | None = None) -> Difference:
         """From this basis to the other's."""
         return difference(self.basis, self.remembered(valid_at), other.basis, other.remembered(valid_at))
+
+    def since(self, start: When, valid_at: Time | None = None) -> Difference:
+        """From a moment to this basis."""
+        before = Reader(self.view, start.basis(self.view, self._clock), self._policy, self._embedder, self._clock, self._naive)
+        return before.difference(self, valid_at)

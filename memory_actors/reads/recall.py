@@ -7,6 +7,7 @@ Every leg is computed from what is visible at the basis and nothing else, so tha
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -24,10 +25,13 @@ from projections.index.ranking import TurnFilter
 from projections.index.signals import SIGNALS
 from projections.index.tokens import terms
 from projections.index.weights import WEIGHTS
+from projections.legs import Leg
 from projections.transcript import TurnRow
 from projections.view import StreamView
 
 Vector = npt.NDArray[np.int16]
+LEGS: Final[tuple[Leg, ...]] = ("turns", "index", "facts", "episodes")
+"""What a recall is made of."""
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,7 +46,9 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def turns(self, view: StreamView, seq: int) -> TurnFilter:
         """The same for the index. A channel is looked up here, because few streams have any."""
-        elsewhere = () if self.channel is None else (turn.seq for turn in view.turns.after(0, seq) if turn.channel != self.channel)
+        elsewhere = (
+            () if self.channel is None else (turn.seq for turn in view.legs(seq).turns.after(0, seq) if turn.channel != self.channel)
+        )
         return TurnFilter(
             conversations=_only(self.conversation),
             roles=_only(self.role),
@@ -88,6 +94,9 @@ class EpisodeHit(msgspec.Struct, frozen=True):
 
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """What was remembered. `exact`: no approximate index was used. `pending`: turns that are not enriched yet.
+
+    `missing`: the legs without which it was made: "dense" without a vector of the query, "turns" or "index" (then there
+    are no hits), "facts" or "episodes" where an event could not be folded.
 
     `begins`: when the stream does, where the basis lies before its first event.
     """
@@ -150,28 +159,38 @@ def recall(
 ) -> Recall:
     """The `k` best turns for a query, with the facts and episodes that it is about. `vector`: the query's [d], or None."""
     check_query(query)
-    ranked = view.index.search(
+    check_k(k)
+    legs, allowed = view.legs(basis.seq), (filters or Filters()).turns(view, basis.seq)
+    ranked = legs.has("turns", "index")
+    hits = _hits(view, query, k, basis, policy, vector, allowed) if ranked else ()
+    return Recall(
+        user=view.stream.user,
+        query=query,
+        basis=basis,
+        exact=not ranked or legs.index.is_exact(vector, seq=basis.seq, allowed=allowed),
+        pending=view.pending(basis.seq),
+        hits=hits,
+        facts=tuple(fact_hits(view, query, basis, valid_at, k)) if legs.has("facts") else (),
+        episodes=tuple(_episode_hits(view, vector, basis.seq, k)) if legs.has("episodes") else (),
+        missing=(*(leg for leg in LEGS if not legs.has(leg)), *(() if vector is not None else ("dense",))),
+        begins=view.begins(basis),
+    )
+
+
+def _hits(
+    view: StreamView, query: str, k: int, basis: Basis, policy: Policy, vector: Vector | None, allowed: TurnFilter
+) -> tuple[Hit, ...]:
+    legs = view.legs(basis.seq)
+    ranked = legs.index.search(
         query,
         vector,
         seq=basis.seq,
         now=basis.now,
         weights={**WEIGHTS, **check_weights(policy.recall.weights)},
-        allowed=(filters or Filters()).turns(view, basis.seq),
-        k=check_k(k),
+        allowed=allowed,
+        k=k,
     )
-    hits = tuple(_hit(view.turns.get(turn), score, legs) for turn, score, legs in ranked)
-    return Recall(
-        user=view.stream.user,
-        query=query,
-        basis=basis,
-        exact=True,
-        pending=view.pending(basis.seq),
-        hits=hits,
-        facts=tuple(fact_hits(view, query, basis, valid_at, k)),
-        episodes=tuple(_episode_hits(view, vector, basis.seq, k)),
-        missing=() if vector is not None else ("dense",),
-        begins=view.begins(basis),
-    )
+    return tuple(_hit(legs.turns.get(turn), score, signals) for turn, score, signals in ranked)
 
 
 def _hit(turn: TurnRow, score: float, legs: Mapping[str, float]) -> Hit:
@@ -192,7 +211,7 @@ def _hit(turn: TurnRow, score: float, legs: Mapping[str, float]) -> Hit:
 def fact_hits(view: StreamView, query: str, basis: Basis, valid_at: int | None, k: int) -> list[FactHit]:
     """The facts that share terms with the query, by the share of its terms that they cover."""
     asked = set(terms(query))
-    rows = view.facts.active(basis.seq, valid_at, basis.now)
+    rows = view.legs(basis.seq).facts.active(basis.seq, valid_at, basis.now)
     scored = [FactHit(row, round(len(asked & fact_terms(row)) / len(asked), 6)) for row in rows] if asked else []
     return sorted((hit for hit in scored if hit.score), key=lambda hit: -hit.score)[:k]
 
@@ -210,5 +229,5 @@ def _terms_of(category: Category, key: str, value: str, subject: str) -> frozens
 
 
 def _episode_hits(view: StreamView, vector: Vector | None, seq: int, k: int) -> Sequence[EpisodeHit]:
-    found = [] if vector is None else view.episodes.nearest(vector, seq, k)
+    found = [] if vector is None else view.legs(seq).episodes.nearest(vector, seq, k)
     return [EpisodeHit(row, score) for row, score in found if score > 0]

@@ -23,6 +23,10 @@ class Growable:
     def __len__(self) -> int:
         return self._length
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the capacity that is not used."""
+        return self.__dict__ | {"_data": self.all()}
+
     def append(self, value: float) -> None:
         """One more element (of a one-dimensional array)."""
         self._reserve(1)

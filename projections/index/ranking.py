@@ -3,6 +3,11 @@
 Every visible turn is a candidate; there is no cut-off before the sum. The score is linear in the signals of
 `projections.index.signals`, which are log-odds up to a factor: the weights are fitted as those of a softmax over all turns.
 
+Where very many vectors are visible, graphs say which of them are near the question's (see `projections.index.segments`), and
+the cosines of these and of the sittings that the other signals find best are exact; of the others only a mean is known, and
+`is_exact` says so. A filter that leaves less than half of the turns, as withdrawals may, would leave little of what graphs
+name: then every cosine is exact.
+
 Law (a property test says so): `search(..., seq=s, now=T)` on an index of the whole history equals, in ids, scores and legs,
 to the bit, that on an index that was only fed what happened up to `s`.
 """
@@ -20,12 +25,15 @@ from projections.index.dates import Span, named_spans, year_of
 from projections.index.dense import DenseRows, Rows
 from projections.index.embedding_text import KINDS
 from projections.index.lexical import LexicalIndex
-from projections.index.signals import SIGNALS, Floats, Moment, relative, signals
+from projections.index.segments import CUT, Segmentation
+from projections.index.signals import SIGNALS, Floats, Moment, dense_signals, plain_signals, relative
 from projections.index.tokens import stems, words
 from projections.index.turns import TurnTable, TurnView, is_among
 from projections.index.weights import WEIGHTS
 
 Mask = npt.NDArray[np.bool_]
+Leg = tuple[str, float, Floats]
+"""Its name, its weight, and the signal."""
 
 DECIMALS = 9
 """Scores are rounded to this before ranking, so that ties are ties."""
@@ -85,10 +93,10 @@ class SignalMatrix(NamedTuple):
 class TurnIndex:
     """Turns, their words and their vectors. Fed in the order of the stream's seqs."""
 
-    def __init__(self) -> None:
+    def __init__(self, segmentation: Segmentation = CUT) -> None:
         self._turns = TurnTable()
         self._lexical = LexicalIndex()
-        self._dense = DenseRows()
+        self._dense = DenseRows(segmentation)
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -141,46 +149,75 @@ class TurnIndex:
         """
         if unknown := set(weights) - set(SIGNALS):
             raise ValueError(f"no such signals: {sorted(unknown)}")
-        moment = self._moment(query, vector, seq, now)
+        moment = self._moment(query, seq, now)
         candidates = allowed.allowed(moment.turns)
         if not candidates.any():
             return []
-        found = signals(moment)
+        found = plain_signals(moment)
         parts = relative(found, candidates)
-        legs = [(name, weights[name] / parts[name], found[name]) for name in SIGNALS if name in found and weights.get(name)]
-        scores = np.zeros(len(moment.turns))
-        for _, weight, values in legs:
-            scores += weight * values
-        seqs, scores = moment.turns.columns["seq"], np.where(candidates, np.round(scores, DECIMALS), -np.inf)
+        if vector is not None:
+            sure = self._sure(moment.turns, candidates, seq, _legs(found, parts, weights))
+            found |= dense_signals(moment, found, self._dense.best(vector, seq, len(candidates), sure))
+        legs = _legs(found, parts, weights)
+        scores, seqs = _scores(legs, candidates), moment.turns.columns["seq"]
         best = _best(scores, min(int(candidates.sum()), len(scores) if k is None else k))
         return [Ranked(int(seqs[at]), float(scores[at]) + 0.0, _contributions(legs, at)) for at in best]
 
+    def is_exact(self, vector: Rows | None, *, seq: int, allowed: TurnFilter = ANY) -> bool:
+        """Whether `search` with these looks at every visible vector, and asks no graph."""
+        return vector is None or not self._dense.has_graphs(seq) or self._exact(allowed.allowed(self._turns.at(seq)), seq)
+
+    def _exact(self, candidates: Mask, seq: int) -> bool:
+        return not self._dense.has_graphs(seq) or 2 * int(candidates.sum()) < len(candidates)
+
+    def _sure(self, turns: TurnView, candidates: Mask, seq: int, plain: Sequence[Leg]) -> Mask | None:
+        """The turns whose cosines have to be exact: None for all, or those of the sittings that the plain legs find best."""
+        if self._exact(candidates, seq):
+            return None
+        sitting = turns.columns["sitting"]
+        chosen = np.zeros(turns.sittings, np.bool_)
+        chosen[sitting[_best(_scores(plain, candidates), self._dense.segmentation.sure)]] = True
+        return chosen[sitting]
+
     def signals(self, query: str, vector: Rows | None, *, seq: int, now: int, allowed: TurnFilter = ANY) -> SignalMatrix:
-        """The signals of all candidates as of `seq`, in the order of their seqs; what abstains is 0. For fitting weights."""
-        moment = self._moment(query, vector, seq, now)
+        """The signals of all candidates as of `seq`, in the order of their seqs; what abstains is 0. For fitting weights: exact."""
+        moment = self._moment(query, seq, now)
         candidates = allowed.allowed(moment.turns)
         values = np.zeros((len(SIGNALS), int(candidates.sum())))
         if candidates.any():
-            found = signals(moment)
+            found = plain_signals(moment)
             parts = relative(found, candidates)
+            if vector is not None:
+                found |= dense_signals(moment, found, self._dense.best(vector, seq, len(candidates)))
             for row, name in enumerate(SIGNALS):
                 if name in found:
-                    values[row] = found[name][candidates] / parts[name]
+                    values[row] = found[name][candidates] / parts.get(name, 1.0)
         return SignalMatrix(SIGNALS, moment.turns.columns["seq"][candidates], values)
 
-    def _moment(self, query: str, vector: Rows | None, seq: int, now: int) -> Moment:
+    def _moment(self, query: str, seq: int, now: int) -> Moment:
         turns, lexical = self._turns.at(seq), self._lexical.at(seq)
         return Moment(
             turns=turns,
             lexical=lexical,
             asked=read_question(query, lexical, turns.speakers),
-            cosines=None if vector is None else self._dense.best(vector, seq, len(turns)),
             spans=_spans(query, now, turns),
             now=now,
         )
 
 
-def _contributions(legs: Sequence[tuple[str, float, Floats]], at: int) -> dict[str, float]:
+def _legs(found: Mapping[str, Floats], parts: Mapping[str, float], weights: Mapping[str, float]) -> list[Leg]:
+    return [(name, weights[name] / parts.get(name, 1.0), found[name]) for name in SIGNALS if name in found and weights.get(name)]
+
+
+def _scores(legs: Sequence[Leg], candidates: Mask) -> Floats:
+    """The sum of the legs, rounded; nothing is below what is no candidate."""
+    scores = np.zeros(len(candidates))
+    for _, weight, values in legs:
+        scores += weight * values
+    return np.where(candidates, np.round(scores, DECIMALS), -np.inf)
+
+
+def _contributions(legs: Sequence[Leg], at: int) -> dict[str, float]:
     return {name: round(weight * float(values[at]), DECIMALS) for name, weight, values in legs if values[at]}
 
 

@@ -27,7 +27,6 @@ Marks of a long turn count in parts of 40 words: it has a number or a name somew
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -60,54 +59,27 @@ WINDOW_TURNS = 5
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """All that signals are computed from. `cosines` [n] have NaN for turns without a vector; None without a question's."""
+    """All that the signals are computed from, but for the question's vector."""
 
     turns: TurnView
     lexical: LexicalView
     asked: Asked
-    cosines: Floats | None
     spans: tuple[Span, ...]
     now: int
 
-    @cached_property
-    def dense(self) -> Floats | None:
-        """The cosines, with their mean for a turn not yet embedded: it is neither near nor far."""
-        if self.cosines is None:
-            return None
-        missing = np.isnan(self.cosines)
-        if not missing.any():
-            return self.cosines
-        known = self.cosines[self.turns.alive & ~missing].tolist()
-        return np.where(missing, math.fsum(known) / max(len(known), 1), self.cosines)
 
-
-def signals(moment: Moment) -> dict[str, Floats]:
-    """The signals that do not abstain, float64 [n] each, for the n turns that have entered (those withdrawn included)."""
+def plain_signals(moment: Moment) -> dict[str, Floats]:
+    """The signals that need no vector and do not abstain, float64 [n] each, for the n turns that have entered (withdrawn too)."""
     who = _who(moment)
-    found = _dense(moment) | _lexical(moment) | who | _cues(moment, who["length"]) | _times(moment)
-    return found | _replies(moment, found)
+    found = _lexical(moment) | who | _cues(moment, who["length"]) | _times(moment)
+    if "bm25" in found:
+        found["reply"] = _answers(moment, found) * _gather(found["bm25"], moment.turns.columns["previous"])
+    return found
 
 
-def _replies(moment: Moment, found: Mapping[str, Floats]) -> dict[str, Floats]:
-    """How well the question fits the one that the turn answers."""
-    turns = moment.turns
-    asks = turns.alive & ((turns.columns["marks"] & QUESTION) > 0)
-    answers = _gather(asks.astype(np.float64), turns.columns["previous"])
-    if "speaker" in found:
-        answers = answers * found["speaker"]
-    pairs = (("reply", "bm25"), ("reply_dense", "dense"))
-    return {name: answers * _gather(found[of], turns.columns["previous"]) for name, of in pairs if of in found}
-
-
-def _gather(values: Floats, ordinals: Ints, nobody: float = 0.0) -> Floats:
-    """`values` at each of the ordinals; `nobody` at NOBODY, which is -1 and so the place after the last."""
-    return np.append(values, nobody)[ordinals]
-
-
-def _dense(moment: Moment) -> dict[str, Floats]:
-    dense, turns = moment.dense, moment.turns
-    if dense is None:
-        return {}
+def dense_signals(moment: Moment, plain: Mapping[str, Floats], cosines: Floats) -> dict[str, Floats]:
+    """The signals of the question's vector, given the others. `cosines` [n] have NaN for turns without a vector."""
+    dense, turns = _filled(cosines, moment.turns.alive), moment.turns
     living = dense if turns.alive.all() else np.where(turns.alive, dense, -1.0)
     padded = np.append(living, -1.0)
     near = np.maximum(padded[turns.following], padded[turns.after_next])
@@ -118,7 +90,30 @@ def _dense(moment: Moment) -> dict[str, Floats]:
         "dense": dense,
         "near": np.maximum(living, near),
         "sitting_dense": best[sitting],
+        "reply_dense": _answers(moment, plain) * _gather(dense, turns.columns["previous"]),
     }
+
+
+def _filled(cosines: Floats, alive: npt.NDArray[np.bool_]) -> Floats:
+    """The cosines, with their mean for a turn not yet embedded: it is neither near nor far."""
+    missing = np.isnan(cosines)
+    if not missing.any():
+        return cosines
+    known = cosines[alive & ~missing].tolist()
+    return np.where(missing, math.fsum(known) / max(len(known), 1), cosines)
+
+
+def _answers(moment: Moment, found: Mapping[str, Floats]) -> Floats:
+    """1 where the turn before asks; 0 where `speaker` speaks and the turn is not its."""
+    turns = moment.turns
+    asks = turns.alive & ((turns.columns["marks"] & QUESTION) > 0)
+    answers = _gather(asks.astype(np.float64), turns.columns["previous"])
+    return answers * found["speaker"] if "speaker" in found else answers
+
+
+def _gather(values: Floats, ordinals: Ints, nobody: float = 0.0) -> Floats:
+    """`values` at each of the ordinals; `nobody` at NOBODY, which is -1 and so the place after the last."""
+    return np.append(values, nobody)[ordinals]
 
 
 class _Touched(NamedTuple):
@@ -243,7 +238,7 @@ def _times(moment: Moment) -> dict[str, Floats]:
 
 
 def relative(found: Mapping[str, Floats], candidates: npt.NDArray[np.bool_]) -> dict[str, float]:
-    """What each signal is divided by so that the best candidate's lexical signals are 1; 1.0 for most signals."""
+    """What each signal is divided by so that the best candidate's lexical signals are 1; others by nothing."""
     peaks = {name: float(np.max(found[name], where=candidates, initial=0.0)) for name in ("bm25", "window") if name in found}
     peaks |= {"reply": peaks["bm25"]} if "bm25" in peaks else {}
-    return {name: peaks.get(name, 1.0) or 1.0 for name in found}
+    return {name: peak or 1.0 for name, peak in peaks.items()}

@@ -241,7 +241,7 @@ def test_replay(ask, told: Path, tmp_path: Path) -> None:
     policy.write_text("[session]\nwindow = 2\nkeep = 1\n")
     found = ask("replay", "ann", "--policy", str(policy), "--json", store=told).json
 
-    assert {"from", "to", "facts", "episodes", "topics"} == set(found)
+    assert {"from", "to", "facts", "episodes", "topics", "basis", "rankings"} == set(found)
     assert found["episodes"]["gained"] or found["episodes"]["lost"]
 
     policy.write_text("[sesion]\n")

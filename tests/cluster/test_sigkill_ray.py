@@ -8,13 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 from builders import ANN, turn
+from remote import Writing, client
 
 from events.log.file_log import FileLog
 from events.log.store import Store
 from events.log.verify import verify
-from events.policy import Policy
 from memory_actors.actors.writer import acks
-from memory_actors.settings import Settings
 
 TURNS = 60
 KILLS = 3
@@ -23,17 +22,15 @@ pytestmark = pytest.mark.ray
 
 
 @pytest.fixture
-def writer(store: Store) -> Iterator["RayWriter"]:  # noqa: F821 - Ray is imported only where it is used
+def writer(store: Store) -> Iterator[Writing]:
     """A writer on a Ray of our own."""
-    from memory_actors.actors.ray_writer import RayWriter
-
-    writer = RayWriter("local", store, lambda _: Policy(), Settings(deadline=40))
+    writer = Writing(client(store, deadline=40, enrichers=0))
     yield writer
     writer.close()
 
 
 def test_every_acknowledged_turn_survives_its_actor(
-    writer: "RayWriter",  # noqa: F821
+    writer: Writing,
     log: FileLog,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -64,13 +61,13 @@ def test_every_acknowledged_turn_survives_its_actor(
     assert "" == capfd.readouterr().out
 
 
-def pid_of(writer: "RayWriter") -> int:  # noqa: F821
+def pid_of(writer: Writing) -> int:
     """The process of the actor that is there now, or will be in a moment."""
     import ray
     from ray.exceptions import RayActorError
 
     while True:
         try:
-            return ray.get(writer.actor(ANN).pid.remote(), timeout=40)
+            return ray.get(writer.client.actor("user", ANN).pid.remote(), timeout=40)
         except RayActorError:
             continue

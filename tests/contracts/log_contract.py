@@ -282,3 +282,24 @@ class LogContract(ABC):
 
         assert [2, 3, 1] == [log.read(stream).tail.seq for stream in (ANN, BOB, elsewhere)]
         assert {("work", "ann")} == {(row.space, row.user) for row in log.read(elsewhere).rows}
+
+    def test_what_was_read_before_is_held(self, log: Log, handle: Handle) -> None:
+        """At every event, at the end of a commit or inside one, and after more has been written."""
+        write(log, handle, 2, 1, 3)
+        tails = [Tail(row.seq, row.digest, row.recorded_at) for row in log.read(ANN).rows]
+        write(log, handle, 1)
+
+        assert ["held"] * 6 == [log.holds(ANN, 1, tail) for tail in tails]
+
+    def test_a_tail_beyond_the_end_is_ahead(self, log: Log, handle: Handle) -> None:
+        """Of a stream that is shorter, or was never made."""
+        write(log, handle, 2)
+
+        assert "ahead" == log.holds(ANN, 1, Tail(3, bytes(32)))
+        assert "ahead" == log.holds(BOB, 1, Tail(1, bytes(32)))
+
+    def test_a_tail_of_another_history_is_known_by_its_digest(self, log: Log, handle: Handle) -> None:
+        """Whatever its seq."""
+        write(log, handle, 2, 2)
+
+        assert ["other"] * 4 == [log.holds(ANN, 1, Tail(seq, bytes(32))) for seq in (1, 2, 3, 4)]

@@ -5,9 +5,11 @@ import pickle
 import signal
 import threading
 from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
-from builders import ANN, BOB, turn
+from builders import ANN, turn
+from remote import Writing, client
 from writer_contract import WriterContract, inline, said
 
 from events import errors
@@ -24,9 +26,9 @@ from events.ids import StreamId
 from events.log.file_log import FileLog
 from events.log.store import Store
 from events.policy import Policy
-from memory_actors.actors.placement import check_address, make_writer
+from memory_actors.actors.packing import CALL_BYTES, batches, packed, parts, unpacked
+from memory_actors.actors.placement import check_address
 from memory_actors.actors.writer import InlineWriter, acks
-from memory_actors.settings import Settings
 
 
 class TestInlineWriter(WriterContract):
@@ -45,62 +47,50 @@ def ray_here() -> Iterator[None]:
     stop()
 
 
-@pytest.mark.ray
-@pytest.mark.usefixtures("ray_here")
-class TestRayWriter(WriterContract):
-    @pytest.fixture
-    def writer(self, store: Store) -> Iterator["RayWriter"]:  # noqa: F821 - Ray is imported only where it is used
-        from memory_actors.actors.ray_writer import RayWriter
+class RayContract(WriterContract):
+    """What every placement on Ray has to show beside the contract."""
 
-        writer = RayWriter("local", store, lambda _: Policy(), Settings())
+    settings: ClassVar[dict[str, object]] = {"enrichers": 0}
+
+    @pytest.fixture
+    def writer(self, store: Store) -> Iterator[Writing]:
+        writer = Writing(client(store, **self.settings))
         yield writer
         writer.close()
 
-    def test_a_copied_store_has_actors_of_its_own(self, writer: "RayWriter", store: Store) -> None:  # noqa: F821
-        """As has a folder of the same name on another node; the same store has the same."""
-        from memory_actors.actors.ray_writer import namespace
+    def test_two_clients_write_through_the_same_actor(self, writer: Writing, store: Store, log: FileLog) -> None:
+        """It is found by its name."""
+        import ray
 
-        here = namespace(store, "node")
-
-        assert here == namespace(Store(store.path, store.description), "node")
-        assert 3 == len({here, namespace(Store(store.path / "copy", store.description), "node"), namespace(store, "another")})
-
-    def test_another_policy_is_refused(self, writer: "RayWriter", store: Store, log: FileLog) -> None:  # noqa: F821
-        """The actor that is there decides by its own, whatever a second caller brings."""
-        from memory_actors.actors.ray_writer import RayWriter
-
+        other = Writing(client(store, **self.settings))
         acks(writer.execute(ANN, [turn(1)]))
-        strict = RayWriter("local", store, lambda _: other_policy(), Settings())
+        acks(other.execute(ANN, [turn(2)]))
 
-        with pytest.raises(InvalidInput, match="another policy"):
-            strict.execute(ANN, [turn(2)])
+        pids = {ray.get(one.client.actor("user", ANN).pid.remote()) for one in (writer, other)}
+        other.close()
 
-        assert ["turn 1"] == said(log, ANN)
+        assert 1 == len(pids)
+        assert ["turn 1", "turn 2"] == said(log, ANN)
 
     def test_an_idle_actor_ends_and_the_next_call_makes_another(self, store: Store, log: FileLog) -> None:
         """Nobody notices."""
-        from memory_actors.actors.ray_writer import RayWriter
-
-        writer = RayWriter("local", store, lambda _: Policy(), Settings(), idle=0.2)
+        writer = Writing(client(store, idle_seconds=0.2, **self.settings))
         acks(writer.execute(ANN, [turn(1)]))
-        old = writer.actor(ANN)
+        old = writer.client.actor("user", ANN)
         ended(old)
 
         assert 2 == acks(writer.execute(ANN, [turn(2)]))[0].seq
-        assert old != writer.actor(ANN)
+        assert old != writer.client.actor("user", ANN)
         writer.close()
 
     def test_a_frozen_actor_is_given_up_in_time_and_the_outcome_is_unknown(self, store: Store, log: FileLog) -> None:
         """The deadline is for the whole call; a repeat with the same id settles it."""
         import ray
 
-        from memory_actors.actors.ray_writer import RayWriter
-
-        writer = RayWriter("local", store, lambda _: Policy(), Settings(deadline=20))
+        writer, hasty = Writing(client(store, deadline=20, **self.settings)), Writing(client(store, deadline=2, **self.settings))
         acks(writer.execute(ANN, [turn(1)]))
-        pid = ray.get(writer.actor(ANN).pid.remote())
-        hasty = RayWriter("local", store, lambda _: Policy(), Settings(deadline=2))
-        hasty.actor(ANN)
+        acks(hasty.execute(ANN, [turn(1)]))
+        pid = ray.get(writer.client.actor("user", ANN).pid.remote())
         os.kill(pid, signal.SIGSTOP)
 
         with pytest.raises(OutcomeUnknown, match="within 2 s"):
@@ -112,52 +102,111 @@ class TestRayWriter(WriterContract):
         hasty.close()
         writer.close()
 
-    def test_beyond_a_bound_users_share_actors(self, store: Store, log: FileLog, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Six users, two actors of their own and at most two for the others."""
-        from memory_actors.actors import ray_writer
 
-        monkeypatch.setattr(ray_writer, "PER_USER", 2)
-        monkeypatch.setattr(ray_writer, "POOL", 2)
-        writer = ray_writer.RayWriter("local", store, lambda _: Policy(), Settings())
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray_here")
+class TestPerUser(RayContract):
+    def test_another_policy_is_refused(self, writer: Writing, store: Store, log: FileLog) -> None:
+        """The actor that is there decides by its own, whatever a second caller brings."""
+        acks(writer.execute(ANN, [turn(1)]))
+        strict = Writing(client(store, policy=other_policy(), **self.settings))
+
+        with pytest.raises(InvalidInput, match="another policy"):
+            strict.execute(ANN, [turn(2)])
+
+        strict.close()
+        assert ["turn 1"] == said(log, ANN)
+
+    def test_beyond_a_bound_users_share_actors(self, store: Store, log: FileLog) -> None:
+        """Six users, two actors of their own; the others in the pool. Another driver keeps to the same bound."""
+        from memory_actors.actors.ray_fleet import named_actors
+
+        writer, other = (Writing(client(store, user_actors=2, **self.settings)) for _ in range(2))
         streams = [StreamId("home", f"u{number}") for number in range(6)]
-
         for stream in (*streams, *streams):
             acks(writer.execute(stream, [turn(1)]))
+        acks(other.execute(StreamId("home", "u9"), [turn(1)]))
 
-        assert 3 <= len(writer._actors) <= 4
+        names = [name.partition(":")[0] for name, _ in named_actors(writer.client._home.namespace)]
+        assert 2 == names.count("user")
+        assert 1 <= names.count("pool") <= 4
         assert [["turn 1"]] * 6 == [said(log, stream) for stream in streams]
         writer.close()
+        other.close()
 
-    def test_nothing_is_asked_of_a_ray_that_was_shut_down(self, writer: "RayWriter", monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F821
-        """Ray would start or find another one by itself."""
+    def test_a_copied_store_has_actors_of_its_own(self) -> None:
+        """As has a folder of the same name on another node; the same store has the same."""
+        from memory_actors.actors.ray_fleet import Home
+
+        here = Home.of("id", "/store", "node")
+
+        assert here == Home.of("id", "/store", "node")
+        assert 3 == len({here.namespace, Home.of("id", "/copy", "node").namespace, Home.of("id", "/store", "other").namespace})
+
+    def test_nothing_is_asked_of_a_ray_that_was_shut_down(self, writer: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where Ray was the caller's own, it would start or find another one by itself."""
         import ray
 
+        acks(writer.execute(ANN, [turn(1)]))
+        writer.client._ours = False
         monkeypatch.setattr(ray, "is_initialized", lambda: False)
 
         with pytest.raises(ClusterUnavailable, match="shut down"):
-            writer.execute(ANN, [turn(1)])
+            writer.execute(ANN, [turn(2)])
+        writer.client._ours = True
 
-    def test_closing_ends_the_actors_on_a_ray_that_goes_on(self, writer: "RayWriter", store: Store) -> None:  # noqa: F821
+    def test_closing_ends_the_actors_on_a_ray_that_goes_on(self, writer: Writing) -> None:
         """Ray is ended by the last who uses it."""
         import ray
 
         acks(writer.execute(ANN, [turn(1)]))
-        actor = writer.actor(ANN)
+        actor = writer.client.actor("user", ANN)
 
         writer.close()
 
         ended(actor)
         assert ray.is_initialized()
 
+    def test_stop_ends_the_actors_of_one_store(self, writer: Writing, store: Store) -> None:
+        """And says which; the next call makes them anew."""
+        from memory_actors.actors.client import end_actors
+
+        acks(writer.execute(ANN, [turn(1)]))
+
+        names = end_actors("local", store, finish=True)
+
+        assert [f"user:{ANN.folder}"] == names
+        assert [] == end_actors("local", store, finish=True)
+        assert 2 == acks(writer.execute(ANN, [turn(2)]))[0].seq
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray_here")
+class TestPool(RayContract):
+    settings: ClassVar = {"placement": "pool:2", "enrichers": 0}
+
+    def test_a_placement_may_change_while_actors_of_the_other_live(self, writer: Writing, store: Store, log: FileLog) -> None:
+        """Two actors write one user, in turn: each finds what the other wrote."""
+        own = Writing(client(store, enrichers=0))
+
+        for number in range(0, 8, 2):
+            acks(writer.execute(ANN, [turn(number)]))
+            acks(own.execute(ANN, [turn(number + 1)]))
+        [again] = acks(own.execute(ANN, [turn(0)]))
+
+        own.close()
+        assert again.duplicate
+        assert [f"turn {number}" for number in range(8)] == said(log, ANN)
+
+
+class TestPacking:
     def test_big_batches_are_cut_and_parts_are_small(self) -> None:
         """No argument is as large as what Ray keeps in its object store, no call as large as what it refuses."""
-        from memory_actors.actors.ray_actor import CALL_BYTES, packed, parts
-
         commands = [turn(number, "x" * 1_000_000) for number in range(20)]
 
-        bodies = packed(commands)
+        bodies = [packed(batch) for batch in batches(commands)]
 
-        assert commands == [command for body in bodies for command in pickle.loads(b"".join(parts(body)))]
+        assert commands == [command for body in bodies for command in unpacked(parts(body))]
         assert max(map(len, bodies)) <= CALL_BYTES
         assert max(len(part) for body in bodies for part in parts(body)) < 100_000
 
@@ -165,7 +214,7 @@ class TestRayWriter(WriterContract):
         """Nobody returns before the time that Busy names; other waits are bounded."""
         from tenacity import RetryCallState, Retrying
 
-        from memory_actors.actors.ray_writer import LONGEST_WAIT, _wait
+        from memory_actors.actors.ray_fleet import LONGEST_WAIT, _wait
 
         state = RetryCallState(Retrying(), None, (), {})
         state.set_exception((Busy, Busy("wait", retry_after=30.0), None))
@@ -219,14 +268,6 @@ def test_what_listens_may_be_no_ray() -> None:
 
         with pytest.raises(ClusterUnavailable, match="not Ray"):
             check_address(f"127.0.0.1:{server.getsockname()[1]}")
-
-
-def test_off_is_in_this_process(store: Store, log: FileLog, clock: object) -> None:
-    """No Ray is imported for it."""
-    writer = make_writer("off", store, log, clock, lambda _: Policy(), Settings())
-
-    assert "inline" == writer.placement
-    assert 1 == acks(writer.execute(BOB, [turn(1)]))[0].seq
 
 
 @pytest.mark.parametrize(

@@ -1,72 +1,11 @@
 """The law of as-of reads, for the ranking: what comes later changes nothing, to the bit."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from turn_histories import DAY, MINUTE, POOL, WEIGHTS, WORDS, Event, feed, filters, histories, queries
 
-from projections.index.dense import quantised
-from projections.index.ranking import TurnFilter, TurnIndex
-from projections.index.signals import SIGNALS
-
-DIMENSIONS = 24
-POOL = quantised(np.random.default_rng(11).normal(size=(12, DIMENSIONS)))
-WORDS = ("Lisbon", "dog", "dogs", "moved", "May", "2023", "three", "yesterday", "Anna", "Ben", "the", "food?", "green", "tea")
-MINUTE, DAY = 60_000_000, 86_400_000_000
-WEIGHTS = {name: 0.1 + place / 17 for place, name in enumerate(SIGNALS)}
-
-Event = tuple[Any, ...]
-
-texts = st.lists(st.sampled_from(WORDS), min_size=0, max_size=9).map(" ".join)
-turns = st.tuples(
-    st.just("add"),
-    st.sampled_from(["one", "two"]),
-    st.sampled_from([("user", None), ("user", "Anna"), ("assistant", "Ben"), ("assistant", None), ("user", "Green Tea")]),
-    texts,
-    st.sampled_from([0, MINUTE, 59 * MINUTE, 2 * 60 * MINUTE, 5 * DAY, -3 * MINUTE]),
-)
-embeddings = st.tuples(st.just("embed"), st.integers(0, 30), st.lists(st.integers(0, 11), min_size=1, max_size=3))
-withdrawals = st.tuples(st.just("withdraw"), st.integers(0, 30))
-histories = st.lists(st.one_of(turns, turns, embeddings, embeddings, withdrawals), min_size=1, max_size=40)
-queries = st.one_of(texts, st.sampled_from(["When did Anna move?", "What did I eat last week?", "Who has three dogs in May 2023?"]))
-filters = st.sampled_from([TurnFilter(), TurnFilter(roles=frozenset({"user"})), TurnFilter(speakers=frozenset({"Anna"}))])
-
-
-def _feed(history: list[Event], until: int) -> TurnIndex:
-    """An index that was fed the events with seqs 1 to `until`."""
-    index, occurred, places, known = TurnIndex(), 10**15, {"one": 0, "two": 0}, list[int]()
-    feed: dict[str, Callable[[int, Event], None]] = {}
-
-    def add(seq: int, event: Event) -> None:
-        nonlocal occurred
-        _, conversation, (role, speaker), content, step = event
-        occurred += step
-        places[conversation] += 1
-        known.append(seq)
-        index.add(
-            seq,
-            conversation=conversation,
-            turn=places[conversation],
-            role=role,
-            speaker=speaker,
-            content=content,
-            occurred_at=occurred,
-        )
-
-    def embed(seq: int, event: Event) -> None:
-        if known:
-            index.embed(seq, known[event[1] % len(known)], POOL[event[2]], ("turn",) * len(event[2]))
-
-    def withdraw(seq: int, event: Event) -> None:
-        if known:
-            index.withdraw(seq, known[event[1] % len(known)])
-
-    feed |= {"add": add, "embed": embed, "withdraw": withdraw}
-    for seq, event in enumerate(history[:until], 1):
-        feed[event[0]](seq, event)
-    return index
+from projections.index.ranking import TurnFilter
 
 
 @settings(max_examples=300, deadline=None)
@@ -77,7 +16,7 @@ def test_search_in_the_past_equals_search_then(
     """search(whole, seq=s, now=T) == search(fed up to s, seq=s, now=T): ids, scores and legs, for every k."""
     seq, now = moment % (len(history) + 1), 10**15 + days * DAY
     asked = None if vector is None else POOL[vector]
-    past, whole = _feed(history, seq), _feed(history, len(history))
+    past, whole = feed(history, seq), feed(history, len(history))
 
     for k in (1, 3, None):
         expected = past.search(query, asked, seq=seq, now=now, weights=WEIGHTS, allowed=allowed, k=k)
@@ -96,7 +35,7 @@ def test_search_in_the_past_equals_search_then(
 @given(histories, queries, st.integers(0, 11))
 def test_every_living_turn_is_ranked_once(history: list[Event], query: str, vector: int) -> None:
     """No cut-off: all turns that entered and were not withdrawn, and finite scores in descending order."""
-    index = _feed(history, len(history))
+    index = feed(history, len(history))
     added = [seq for seq, event in enumerate(history, 1) if event[0] == "add"]
     withdrawn = {
         known[event[1] % len(known)]
@@ -121,7 +60,7 @@ def test_the_law_at_a_size_where_sums_are_blocked() -> None:
         history += [("add", "one", who, content, MINUTE if place % 25 else 5 * DAY), ("embed", place, [place % 12])]
     history.append(("withdraw", 17))
     seq = 5001
-    past, whole = _feed(history, seq), _feed(history, len(history))
+    past, whole = feed(history, seq), feed(history, len(history))
 
     for query in ("When did Anna get the three dogs?", "green tea food", "what did we do in May 2023"):
         expected = past.search(query, POOL[3], seq=seq, now=10**15, weights=WEIGHTS, k=None)

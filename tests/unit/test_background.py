@@ -8,25 +8,29 @@ import pytest
 from builders import ANN, BOB, turn
 from clocks import TickingClock
 
+from events import ambient
 from events.commands import Command, Enrich, RecordRecall, RecordTurn
 from events.envelope import Vectors
 from events.errors import Busy, InvalidInput, MemoryActorsError, ModelMissing
 from events.ids import StreamId
 from events.log.file_log import FileLog
 from events.policy import Policy
+from events.vocabulary import MemoryRecalled
 from memory_actors.actors.background import Background
 from memory_actors.actors.enricher import Enricher
 from memory_actors.actors.user_actor import Reply, UserActor
 from memory_actors.actors.writer import InlineWriter, acks
 from memory_actors.extraction import PatternExtractor
-from memory_actors.reads.recall import Recall
 from memory_actors.settings import Settings
-from projections.basis import Basis
 from projections.view import StreamView
 
 PATIENCE = 20.0
 LONG = 3600.0
-RECALL = Recall(user="ann", query="q", basis=Basis(1, 1, final=False), exact=True, pending=0, hits=(), facts=(), episodes=())
+
+
+def kept() -> RecordRecall:
+    """A recall that was served."""
+    return RecordRecall(id=ambient.new_id(), served=MemoryRecalled(kind="recall", basis_seq=1, now=1, policy="p"))
 
 
 class Gated:
@@ -242,7 +246,7 @@ def test_what_was_served_is_recorded_without_being_asked(writer: Watched, make: 
     """After its time, by the thread that was waiting for nothing else."""
     record(writer, ANN, 1)
 
-    make(seconds=0.001).served(ANN, RECALL, "p", None)
+    make(seconds=0.001).served(ANN, kept())
 
     assert writer.recalled.wait(PATIENCE)
 
@@ -252,7 +256,7 @@ def test_what_was_served_is_recorded_together(log: FileLog, writer: Watched, mak
     background = make()
     for stream in (ANN, BOB, ANN):
         record(writer, stream, 1)
-        background.served(stream, RECALL, "p", "main")
+        background.served(stream, kept())
 
     background.close(finish=False)
 
@@ -263,8 +267,8 @@ def test_long_work_does_not_keep_what_was_served(writer: Watched, embedder: Gate
     """It is recorded between two batches."""
     background = make(seconds=0.0)
     record(writer, ANN, *range(130))
-    answers = [RECALL]
-    embedder.act = lambda: answers and background.served(ANN, answers.pop(), "p", None)
+    answers = [kept()]
+    embedder.act = lambda: answers and background.served(ANN, answers.pop())
 
     background.drain(ANN)
 
@@ -276,7 +280,7 @@ def test_a_served_recall_is_tried_again(writer: Watched, make: Callable[..., Bac
     record(writer, ANN, 1)
     writer.errors[RecordRecall] = [Busy("others write")]
 
-    make(seconds=0.001).served(ANN, RECALL, "p", None)
+    make(seconds=0.001).served(ANN, kept())
 
     assert writer.recalled.wait(PATIENCE)
     assert 1 == len({commands[0].id for _, commands in writer.calls if isinstance(commands[0], RecordRecall)})
@@ -289,7 +293,7 @@ def test_what_cannot_be_recorded_is_given_up(
     """Closing ends, and says what was lost."""
     background = make()
     writer.errors[RecordRecall] = [error] * 9
-    background.served(ANN, RECALL, "p", None)
+    background.served(ANN, kept())
 
     background.close()
 
@@ -297,14 +301,11 @@ def test_what_cannot_be_recorded_is_given_up(
     assert {ANN: error} == background.errors
 
 
-@pytest.mark.parametrize(("recalls", "expected"), [("now", [RecordRecall]), ("never", [])])
-def test_when_recalls_are_recorded_is_a_setting(
-    recalls: str, expected: list[type], writer: Watched, make: Callable[..., Background]
-) -> None:
-    """At once by the caller, or not at all; no thread is needed."""
-    make(recalls=recalls).served(ANN, RECALL, "p", None)
+def test_recalls_are_recorded_at_once_where_a_setting_says_so(writer: Watched, make: Callable[..., Background]) -> None:
+    """By the caller; no thread is needed."""
+    make(recalls="now").served(ANN, kept())
 
-    assert expected == writer.kinds()
+    assert [RecordRecall] == writer.kinds()
 
 
 def test_closing_finishes_and_keeps_errors(log: FileLog, writer: Watched, embedder: Gated, make: Callable[..., Background]) -> None:
@@ -353,7 +354,7 @@ def test_a_closed_background_takes_nothing_and_nobody_waits(writer: Watched, mak
     record(writer, ANN, 1)
 
     background.wrote(ANN)
-    background.served(ANN, RECALL, "p", None)
+    background.served(ANN, kept())
     background.wait(ANN)
     background.drain(ANN)
     background.close()

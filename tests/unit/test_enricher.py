@@ -12,7 +12,7 @@ from events.candidates import Candidate
 from events.commands import Enrich, ReportFailure
 from events.errors import ModelMissing
 from events.policy import EpisodeRules, Policy, SessionRules
-from memory_actors.actors.enricher import ATTEMPTS, BATCH, Enricher
+from memory_actors.actors.enricher import ATTEMPTS, BATCH, Enricher, is_due
 from memory_actors.actors.writer import acks
 from memory_actors.extraction import PatternExtractor
 from memory_actors.ingest import enrich, ingest
@@ -85,7 +85,7 @@ def test_an_extractor_that_keeps_raising_loses_its_turn_only(tmp_path: Path) -> 
         "no JSON in the answer" in failure.error and (failure.start, failure.upto) == (1, 3 + n) for n, failure in enumerate(failures)
     )
     assert (["Alex", "vegetarian"], 3) == (values(memory), len(kinds(memory, "TurnEmbedded")))
-    assert not memory.enricher.is_due(memory.user("ann").as_of("now").reader().view)
+    assert not is_due(memory.user("ann").as_of("now").reader().view, Policy())
 
 
 def test_an_embedder_that_keeps_raising_leaves_turns_without_vectors(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_when_all_is_done_nothing_is_due(tmp_path: Path, enabled: bool) -> None:
     view = memory.user("ann").as_of("now").reader().view
 
     assert memory.enricher.next(view) is None
-    assert not memory.enricher.is_due(view)
+    assert not is_due(view, policy)
     assert enabled == all(row.summary for row in memory.user("ann").as_of("now").episodes())
 
 

@@ -83,3 +83,34 @@ def test_files_without_conversations_are_refused(tmp_path: Path) -> None:
     """An audit file alone is nothing to evaluate."""
     with pytest.raises(InvalidInput, match="no LoCoMo conversation"):
         tasks([tmp_path / "conv-1.audit.json"], 10, "none", Policy())
+
+
+def test_finished_conversations_are_kept_until_something_changes(
+    locomo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same answer, latencies included, for the same bytes; another policy or other bytes are asked anew."""
+    resumed = ["evaluate", "locomo", str(locomo), "--embedder", "none", "--json", "--resume", str(tmp_path / "kept")]
+    assert run(resumed) == 0
+    first = json.loads(capsys.readouterr().out)
+    made: list[str] = []
+    monkeypatch.setattr("memory_actors.evaluation.evaluate.ask", lambda task: made.append(task.user) or ask(task))
+
+    assert run(resumed) == 0
+    assert (first, []) == (json.loads(capsys.readouterr().out), made)
+
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[facts]\nactive_confidence = 0.9\n")
+    assert run([*resumed, "--policy", str(policy)]) == 0
+    assert ["conv-1"] == made
+
+    locomo.write_text(locomo.read_text().replace("lantern", "lamp"))
+    assert run(resumed) == 0
+    assert ["conv-1", "conv-1"] == made
+
+
+def test_what_is_fitted_cannot_be_resumed(locomo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said, and no file is made."""
+    assert run(["evaluate", "locomo", str(locomo), "--leave-one-out", "--resume", str(tmp_path / "kept")]) == 2
+
+    assert "--resume" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()

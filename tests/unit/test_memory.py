@@ -59,7 +59,7 @@ def test_a_session_as_the_readme_tells_it(tmp_path: Path) -> None:
         assert ("main", []) == alice.session()
         assert 1 == len(alice.episodes())
         assert ["alice"] == memory.users()
-        assert not alice.replay(Policy()).episodes.gained
+        assert not alice.replay(Policy()).difference.episodes.gained
 
 
 def test_an_unknown_user_is_an_error_that_offers_near_matches(tmp_path: Path) -> None:

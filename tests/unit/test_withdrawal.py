@@ -9,6 +9,8 @@ from histories import SMALL, open_memory, tell
 
 from events.commands import Forget
 from events.errors import InvalidInput
+from events.policy import Policy
+from memory_actors.actors.enricher import is_due
 from memory_actors.actors.writer import acks
 from memory_actors.ingest import enrich
 from memory_actors.memory import Memory
@@ -104,7 +106,7 @@ def test_an_episode_of_withdrawn_turns_only_is_not_summarised_again(tmp_path: Pa
     enrich(memory, memory.user("ann").stream)
 
     assert [""] == [row.summary for row in now(memory).episodes()]
-    assert not memory.enricher.is_due(now(memory).reader().view)
+    assert not is_due(now(memory).reader().view, Policy())
 
 
 @pytest.mark.parametrize("text", ["zeppelins", "that I live in Kyoto", "f999", "my favourite colour"])

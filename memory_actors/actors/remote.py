@@ -1,0 +1,111 @@
+"""The ports of writing, reading, background work and embedding, over actors elsewhere. What is asked is the same; Ray is not known here."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from events.commands import Command, RecordRecall
+from events.envelope import Vectors
+from events.ids import StreamId
+from memory_actors.actors.embedder_actor import BATCH_TEXTS
+from memory_actors.actors.packing import batches
+from memory_actors.actors.user_actor import Reply
+from memory_actors.models.embedder import Embedder
+
+ANYBODY = StreamId("", "")
+"""The stream to name where the role's actor is the same for all."""
+
+
+class Asks(Protocol):
+    """Reaches the actor of a role that has a stream."""
+
+    def ask(self, role: Any, stream: StreamId, method: str, *arguments: Any, endless: bool = False) -> Any:
+        """What the method gives. Safe to repeat, so it is repeated until the deadline; `endless`: there is none."""
+
+    def tell(self, role: Any, stream: StreamId, method: str, *arguments: Any) -> None:
+        """The same without an answer; it may be lost."""
+
+    def close(self, *, finish: bool = True) -> None:
+        """Let go. Actors that live for this process alone end; `finish`: after their background work."""
+
+
+class RemoteWriter:
+    """Commands to the actor that has the user."""
+
+    def __init__(self, asks: Asks, placement: str = "per-user") -> None:
+        self._asks = asks
+        self.placement = placement
+
+    def execute(self, stream: StreamId, commands: Sequence[Command]) -> list[Reply]:
+        """Carry out commands in order; one reply each. What got no answer is asked again, with the same command ids."""
+        return [reply for batch in batches(commands) for reply in self._asks.ask("user", stream, "execute", stream, batch)]
+
+    def close(self) -> None:
+        """Its actors are let go of by whoever reaches them."""
+
+
+class RemoteProjections:
+    """Questions to the actor that has the user's views."""
+
+    def __init__(self, asks: Asks) -> None:
+        self._asks = asks
+
+    def ask(self, stream: StreamId, question: Any) -> Any:
+        """The answer."""
+        return self._asks.ask("projection", stream, "ask", stream, question)
+
+
+class RemoteWork:
+    """Background work, in the user's enricher. The user's actor tells it of what was recorded, so `wrote` is its to say."""
+
+    def __init__(self, asks: Asks) -> None:
+        self._asks = asks
+
+    def wrote(self, stream: StreamId) -> None:
+        """Nothing: the user's actor has told its enricher already."""
+
+    def served(self, stream: StreamId, command: RecordRecall) -> None:
+        """Keep what a live read gave. May be lost with the enricher."""
+        self._asks.tell("enricher", stream, "served", stream, command)
+
+    def wait(self, stream: StreamId) -> None:
+        """Until nothing is due for the stream, but no longer than `wait_seconds`; loading a model is not counted."""
+        self._asks.ask("enricher", stream, "wait", stream)
+
+    def drain(self, stream: StreamId) -> None:
+        """Until nothing is due for the stream. Raises what kept the work from being done."""
+        self._asks.ask("enricher", stream, "drain", stream, endless=True)
+
+    def close(self, *, finish: bool = True) -> None:
+        """Let go of all actors."""
+        self._asks.close(finish=finish)
+
+
+class RemoteEmbedder:
+    """The embedder's actor. Its name and its tokens are known here, from its like in this process, which loads no model for these."""
+
+    def __init__(self, asks: Asks, here: Embedder) -> None:
+        self._asks, self._here = asks, here
+        self._loaded = False
+
+    @property
+    def model(self) -> str:
+        """The name that is recorded beside each vector."""
+        return self._here.model
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the first use is over."""
+        self._loaded = self._loaded or bool(self._asks.ask("embedder", ANYBODY, "loaded"))
+        return self._loaded
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors [n, d] as int16."""
+        parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
+        found = [self._asks.ask("embedder", ANYBODY, "embed", list(part)) for part in parts]
+        return np.concatenate(found) if len(found) > 1 else np.asarray(found[0])
+
+    def count_tokens(self, text: str) -> int:
+        """How many of the model's tokens a text has."""
+        return self._here.count_tokens(text)

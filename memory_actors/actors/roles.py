@@ -1,0 +1,140 @@
+"""What kinds of actors there are, and of which plain class each is made, in whatever process hosts it. Knows no Ray.
+
+| role | how many | what it does |
+|---|---|---|
+| user | one an active user, or a pool | decides and commits: the one that writes the streams of its users |
+| projection | N, users divided among them | serves the reads |
+| enricher | N, users divided among them | what happens after the reply: vectors, facts, topics, summaries |
+| embedder | one | the one place with the model |
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from events.ambient import SystemClock
+from events.commands import Command
+from events.errors import StoreNotHere
+from events.ids import StreamId
+from events.log.file_log import FileLog
+from events.log.store import open_store
+from events.policy import Policy
+from memory_actors.actors.background import Background, Work
+from memory_actors.actors.embedder_actor import EmbedderActor
+from memory_actors.actors.enricher import Enricher
+from memory_actors.actors.projection_actor import ProjectionActor
+from memory_actors.actors.remote import Asks, RemoteEmbedder, RemoteWork, RemoteWriter
+from memory_actors.actors.snapshots import Snapshots
+from memory_actors.actors.user_actor import Reply, UserActor
+from memory_actors.extraction import PatternExtractor
+from memory_actors.models.embedder import Embedder, embedder_named
+from memory_actors.policies import Policies
+from memory_actors.settings import Settings
+
+Role = Literal["user", "projection", "enricher", "embedder"]
+TELL_AGAIN_SECONDS = 15.0
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """Where and by what an actor works. `policy`: None for the one that is set in the store, else this one's JSON.
+
+    `embedder`: a model's name, or an object that can be pickled.
+    """
+
+    path: str
+    store_id: str
+    settings: Settings
+    policy: bytes | None
+    embedder: Any
+
+    def chosen(self) -> Embedder | None:
+        """The embedder in this process: for its name and its tokens; to embed, the embedder's actor is asked."""
+        chosen: Embedder | None = embedder_named(self.embedder) if isinstance(self.embedder, str) else self.embedder
+        return chosen
+
+
+class Place:
+    """A spec, opened: what every role needs. Raises StoreNotHere where another store than the caller's stands at the path."""
+
+    def __init__(self, spec: Spec, asks: Asks) -> None:
+        store = open_store(spec.path)
+        if store.description.store_id != spec.store_id:
+            raise StoreNotHere(f"another store than the caller's is at {store.path} on this machine")
+        self.spec, self.settings, self.asks = spec, spec.settings, asks
+        self.log = FileLog(store)
+        self.snapshots = Snapshots(store)
+        given = None if spec.policy is None else msgspec.json.decode(spec.policy, type=Policy)
+        self.policy = Policies(self.log, given).of
+
+    def embedder(self) -> Embedder | None:
+        """The one that asks the embedder's actor."""
+        chosen = self.spec.chosen()
+        return None if chosen is None else RemoteEmbedder(self.asks, chosen)
+
+    def work(self) -> Work | None:
+        """The enrichers, where there are any."""
+        return RemoteWork(self.asks) if self.settings.enrichers else None
+
+
+class Recorder:
+    """The UserActor, and its enricher told of what it has recorded: again and again until it is done, for an enricher may die.
+
+    What is derived from a backfill is its sender's to send.
+    """
+
+    def __init__(self, actor: UserActor, tell: Callable[[StreamId], None], seconds: float = TELL_AGAIN_SECONDS) -> None:
+        self._actor, self._tell, self._seconds = actor, tell, seconds
+        self._due: dict[StreamId, None] = {}
+        self._teller: threading.Thread | None = None
+
+    def execute(self, stream: StreamId, commands: Sequence[Command]) -> list[Reply]:
+        """As the UserActor."""
+        replies = self._actor.execute(stream, commands)
+        if any(command.backfill for command in commands) or not self._actor.is_due(stream):
+            self._due.pop(stream, None)
+        else:
+            self._due[stream] = None
+            self._tell(stream)
+            self._tell_again()
+        return replies
+
+    def _tell_again(self) -> None:
+        if self._teller is None:
+            self._teller = threading.Thread(target=self._run, name="memory-actors-teller", daemon=True)
+            self._teller.start()
+
+    def _run(self) -> None:
+        while True:
+            threading.Event().wait(self._seconds)
+            for stream in list(self._due):
+                self._tell(stream)
+
+
+def _user(place: Place) -> UserActor | Recorder:
+    actor = UserActor(place.log, SystemClock(), place.policy, place.settings.streams)
+    if not place.settings.enrichers:
+        return actor
+    return Recorder(actor, lambda stream: place.asks.tell("enricher", stream, "wrote", stream))
+
+
+def _projection(place: Place) -> ProjectionActor:
+    return ProjectionActor(place.log, place.policy, place.embedder(), place.settings, work=place.work(), snapshots=place.snapshots)
+
+
+def _enricher(place: Place) -> Background:
+    enricher = Enricher(place.embedder(), PatternExtractor(), place.policy)
+    return Background(RemoteWriter(place.asks), place.log, enricher, place.settings)
+
+
+def _embedder(place: Place) -> EmbedderActor:
+    chosen = place.spec.chosen()
+    if chosen is None:
+        raise ValueError("nobody embeds where the embedder is none")
+    return EmbedderActor(chosen)
+
+
+MADE: dict[Role, Callable[[Place], Any]] = {"user": _user, "projection": _projection, "enricher": _enricher, "embedder": _embedder}
+THREADS: dict[Role, int] = {"user": 1, "projection": 16, "enricher": 64, "embedder": 64}
+"""How many calls each takes at once. One of a user's: order is what it is for."""

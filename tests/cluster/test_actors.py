@@ -1,0 +1,315 @@
+"""A memory whose actors are on Ray: what it reads is what a memory in this process reads, whoever is killed meanwhile."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import embedders
+import pytest
+from clocks import TickingClock
+from embedders import HashedStems
+from histories import DAY, QUERIES, SENTENCES, SMALL, open_memory, tell
+
+from events.errors import InvalidInput, UnknownUser
+from events.ids import StreamId
+from events.log.verify import verify
+from memory_actors.actors.embedder_actor import Batches
+from memory_actors.actors.remote import ANYBODY
+from memory_actors.memory import Memory
+from memory_actors.settings import Settings
+from memory_actors.user import Reads
+
+ANN = StreamId("default", "ann")
+PATIENCE = 40.0
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(scope="module")
+def ray_here() -> Iterator[None]:
+    """One Ray of our own for all tests of this module. What the actors cannot import is sent as it is."""
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(embedders)
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    from memory_actors.actors.ray_connection import start, stop
+
+    assert start("local")
+    yield
+    stop()
+
+
+class Standing:
+    """A clock that stands still, so that two readers ask at the same moment."""
+
+    def now(self) -> int:
+        return 1_800_000_000_000_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store in which ann has said forty things, enriched, with episodes, topics and something forgotten."""
+    clock = TickingClock(step=DAY // 50)
+    memory = open_memory(tmp_path / "store", policy=SMALL, clock=clock)
+    for number in range(40):
+        tell(memory, "ann", SENTENCES[number % len(SENTENCES)], conversation=f"c{number // 15}", enriched=number % 4 == 3)
+    memory.user("ann").forget("that I am vegetarian")
+    memory.close()
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def opened(ray_here: None) -> Iterator[Callable[..., Memory]]:
+    """Opens memories on Ray, and closes them whatever the test did."""
+    made: list[Memory] = []
+
+    def memory(folder: Path, **given: Any) -> Memory:
+        settings = Settings(**{"recalls": "never", **given.pop("settings", {})})
+        made.append(Memory(folder, ray="local", settings=settings, **{"policy": SMALL, "embedder": HashedStems(), **given}))
+        return made[-1]
+
+    yield memory
+    for one in made:
+        one.close(finish=False)
+
+
+def answers(handle: Reads) -> list[object]:
+    """What every read gives, in an order of its own. (Of a recorded event the payload; its vector is compared by its digest.)"""
+    facts = handle.facts(all=True)
+    return [
+        *(handle.recall(query, k=20) for query in QUERIES),
+        handle.recall(QUERIES[0], role="user", conversation="c1"),
+        *(handle.context(query, budget=300) for query in (*QUERIES, None)),
+        handle.facts(),
+        handle.facts(valid_at="2026-01-01T00:00:00Z"),
+        facts,
+        *([(event.seq, event.data) for event in handle.why(fact.id)] for fact in facts),
+        handle.episodes(),
+        handle.topics(all=True),
+        handle.session(),
+        handle.session("c0"),
+        handle.conversations(),
+        [(event.seq, event.data, event.digest) for event in handle.events(after=3)],
+        handle.begins,
+        handle.pending(),
+        handle.diff("@9"),
+        handle.replay(SMALL),
+    ]
+
+
+@pytest.mark.parametrize("moment", [None, "@20", "2025-12-05T00:00:00Z", "2020-01-01T00:00:00Z"])
+def test_every_read_is_the_inline_one(folder: Path, opened: Callable[..., Memory], moment: str | None) -> None:
+    """To the bit: live, at a seq, at a time, and before the stream began."""
+    here = open_memory(folder, policy=SMALL, clock=Standing())
+    there = opened(folder, clock=Standing())
+
+    expected, actual = (
+        answers(memory.user("ann") if moment is None else memory.user("ann").as_of(moment)) if moment != "2020-01-01T00:00:00Z"
+        else [memory.user("ann").as_of(moment).context("tea"), memory.user("ann").as_of(moment).begins]
+        for memory in (here, there)
+    )  # fmt: skip
+
+    assert expected == actual
+    here.close()
+
+
+def test_a_projection_that_is_killed_between_two_reads_is_made_again(folder: Path, opened: Callable[..., Memory]) -> None:
+    """The same answer, from a snapshot and the log; the seqs stand."""
+    memory = opened(folder, clock=Standing())
+    ann = memory.user("ann").as_of("now")
+    before = ann.recall(QUERIES[0])
+    killed = pid_of(memory, "projection")
+    os.kill(killed, signal.SIGKILL)
+
+    after = ann.recall(QUERIES[0])
+
+    assert before == after
+    assert killed != pid_of(memory, "projection")
+
+
+def test_a_live_handle_reads_what_it_wrote_and_what_it_is_served_is_kept(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """The turn at once, what it means within the wait, and a recall in the log, without its text."""
+    memory = opened(tmp_path / "store", settings={"recalls": "now", "wait_seconds": PATIENCE})
+    ann = memory.user("ann")
+    ack = ann.record("user", "I live in Porto.", id="m1")
+
+    found = ann.recall("Where do I live?")
+    memory.background.drain(ANN)
+
+    assert [1] == [hit.seq for hit in found]
+    assert ["Porto"] == [fact.value for fact in ann.facts()]
+    assert found.pending == 0
+    assert ack.seq <= found.basis.seq
+    memory.close()
+    assert "MemoryRecalled" in [event.type for event in open_memory(tmp_path / "store").user("ann").as_of("now").events()]
+
+
+def test_answers_larger_than_a_reply_come_whole(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Megabytes, in parts, none of which enters the object store."""
+    here = open_memory(tmp_path / "store", policy=SMALL)
+    texts = [f"{number} " + "tea and boats " * 60_000 for number in range(12)]
+    tell(here, "ann", *texts, enriched=False)
+    here.close()
+    memory = opened(tmp_path / "store", settings={"wait_seconds": 0.0})
+
+    events = list(memory.user("ann").as_of("now").events())
+
+    assert texts == [event.data.content for event in events if event.type == "TurnRecorded"]
+
+
+def test_an_enricher_that_is_killed_again_and_again_leaves_nothing_out_and_nothing_twice(
+    tmp_path: Path, opened: Callable[..., Memory]
+) -> None:
+    """The same derived events come out as in one process that nobody kills."""
+    memory = opened(tmp_path / "store")
+    ann = memory.user("ann")
+    for number in range(24):
+        ann.record("user", SENTENCES[number % len(SENTENCES)], id=f"m{number}")
+        if number % 6 == 5:
+            os.kill(pid_of(memory, "enricher"), signal.SIGKILL)
+    memory.background.drain(ANN)
+
+    here = open_memory(tmp_path / "here", policy=SMALL)
+    for number in range(24):
+        tell(here, "ann", SENTENCES[number % len(SENTENCES)], enriched=False)
+    tell(here, "ann")
+    expected, actual = (derived(one.user("ann").as_of("now")) for one in (here, memory))
+
+    assert 0 == ann.pending()
+    assert expected == actual
+    assert verify(memory.log).ok
+
+
+def pid_of(memory: Memory, role: str) -> int:
+    """The process of the actor that is there now, or will be in a moment."""
+    import ray
+    from ray.exceptions import RayActorError
+
+    while True:
+        try:
+            return ray.get(memory.projections._asks.actor(role, ANN).pid.remote(), timeout=PATIENCE)
+        except RayActorError:
+            continue
+
+
+def derived(handle: Reads) -> dict[str, object]:
+    """What came of the turns, whatever seqs it got."""
+    return {
+        "facts": [(row.category, row.key, row.value, row.status, row.confidence) for row in handle.facts(all=True)],
+        "episodes": [(row.turn_start, row.turn_end, row.title, row.summary) for row in handle.episodes()],
+        "topics": [(row.title, row.messages) for row in handle.topics(all=True)],
+        "embedded": sum(event.type == "TurnEmbedded" for event in handle.events()),
+    }
+
+
+def test_callers_share_batches_of_one_model(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Eight clients at once: one actor has the model, and encodes what they ask together."""
+    memory = opened(tmp_path / "store", embedder=Slow())
+    embedder = memory.embedder
+    alone = HashedStems()
+
+    with ThreadPoolExecutor(8) as clients:
+        found = list(clients.map(lambda text: embedder.embed([text]), [*SENTENCES] * 4))
+
+    batches: Batches = memory.projections._asks.ask("embedder", ANYBODY, "batches")
+    assert [alone.embed([text]).tolist() for text in [*SENTENCES] * 4] == [vectors.tolist() for vectors in found]
+    assert 64 == batches.calls
+    assert batches.batches < 64
+    assert batches.largest > 1
+
+
+class Slow(HashedStems):
+    """An embedder that takes a while, as models do."""
+
+    def embed(self, texts: Any) -> Any:
+        from events import ambient
+
+        ambient.pause(0.02)
+        return super().embed(texts)
+
+
+def test_it_works_inside_tasks_and_actors(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """On the Ray that they are on."""
+    import ray
+
+    memory = opened(tmp_path / "store", embedder="none")
+
+    tasks = [ray.remote(num_cpus=0)(note).remote(str(memory.store.path), number) for number in range(3)]
+    actor = ray.remote(num_cpus=0)(Caller).remote()
+    seqs = ray.get([*tasks, actor.record.remote(str(memory.store.path), 3)], timeout=120)
+
+    turns = [event for event in memory.user("ann").as_of("now").events() if event.type == "TurnRecorded"]
+    assert sorted(seqs) == [event.seq for event in turns]
+    assert {f"n{number}" for number in range(4)} == {event.data.turn_id for event in turns}
+
+
+def note(path: str, number: int) -> int:
+    """Record something, from wherever this is run."""
+    with Memory(path, ray="auto", policy=SMALL, embedder="none") as inner:
+        return inner.user("ann").record("user", f"note {number}", id=f"n{number}").first
+
+
+class Caller:
+    """An actor of the caller's own."""
+
+    def record(self, path: str, number: int) -> int:
+        return note(path, number)
+
+
+def test_errors_keep_their_type(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Whoever raised them."""
+    memory = opened(tmp_path / "store", embedder="none")
+    memory.user("anna").record("user", "hello")
+
+    with pytest.raises(UnknownUser, match="anna"):
+        memory.user("ann").facts()
+    with pytest.raises(InvalidInput, match="empty query"):
+        memory.user("anna").recall(" ")
+    with pytest.raises(InvalidInput, match="beyond the end"):
+        memory.user("anna").as_of("@999").facts()
+
+
+def test_an_embedder_that_the_actors_do_not_have_is_said(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """By the first call that needs it, at once; the actor lives."""
+    import ray
+
+    ray.cloudpickle.unregister_pickle_by_value(embedders)
+    try:
+        memory = opened(tmp_path / "store")
+        with pytest.raises(InvalidInput, match="'embedders'"):
+            memory.user("ann").record("user", "hello")
+    finally:
+        ray.cloudpickle.register_pickle_by_value(embedders)
+
+
+def test_a_storm_of_activations(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """A hundred users who all come at once, beyond what has room: each is answered, in a stream of its own."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"user_actors": 2, "enrichers": 0})
+
+    with ThreadPoolExecutor(16) as threads:
+        seqs = list(threads.map(lambda number: memory.user(f"u{number}").record("user", "hello", id="m").seq, range(100)))
+
+    assert [1] * 100 == seqs
+    assert 100 == len(memory.users())
+
+
+def test_a_ray_that_was_killed_is_started_again(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Under a memory that is open: what it knew is in the log."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"enrichers": 0})
+    memory.user("ann").record("user", "one", id="m1")
+    import ray
+
+    from memory_actors.actors.ray_connection import _children
+
+    assert ray.is_initialized()
+    for pid in _children(os.getpid()):
+        if Path(f"/proc/{pid}/comm").read_text().strip() in ("raylet", "gcs_server"):
+            os.kill(int(pid), signal.SIGKILL)
+
+    ack = memory.user("ann").record("user", "two", id="m2")
+
+    assert (2, False) == (ack.seq, ack.duplicate)
