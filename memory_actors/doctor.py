@@ -134,7 +134,7 @@ def _tails(log: FileLog, clock: Clock) -> Iterator[Finding]:
 
 def _cluster(path: Path) -> Iterator[Finding]:
     """Whether `ray up` would take the file, and whether a memory is safe there."""
-    from memory_actors.cluster import read_cluster, warnings  # noqa: PLC0415 - Ray takes a second to import
+    from memory_actors.cluster.file import read_cluster, warnings  # noqa: PLC0415 - Ray takes a second to import
 
     try:
         config = read_cluster(path)

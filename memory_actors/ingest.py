@@ -19,9 +19,9 @@ from events.errors import InvalidInput, MemoryActorsError
 from events.ids import StreamId, stream_id
 from events.policy import Policy
 from memory_actors.actors.enricher import Enricher, work_off
-from memory_actors.actors.ray_tasks import mapped
 from memory_actors.actors.user_actor import commands_of
 from memory_actors.actors.writer import Writer, acks
+from memory_actors.cluster.tasks import mapped
 from memory_actors.inputs import TurnLine, identities
 from memory_actors.memory import Memory
 from memory_actors.models.embedder import Embedder

@@ -21,7 +21,7 @@ from events.log.file_log import FileLog
 from events.log.store import create_store, open_store
 from events.policy import Policy
 from memory_actors.actors.background import Work
-from memory_actors.actors.placement import inline, on_ray
+from memory_actors.actors.placement import Actors, inline
 from memory_actors.actors.projection_actor import Projections, known
 from memory_actors.actors.writer import Writer
 from memory_actors.models.embedder import Embedder
@@ -66,17 +66,21 @@ class Memory:
         self.given = policy
         self.chosen = self.settings.embedder if embedder is None else embedder
         self.ray = ray or self.settings.ray
-        actors = (
-            inline(self.log, self.clock, self._policies.of, self.chosen, self.settings)
-            if self.ray == "off"
-            else on_ray(self.ray, self.log, self._policies.of, policy, self.chosen, self.settings)
-        )
+        actors = self._actors()
         self.writer: Writer = actors.writer
         self.background: Work = actors.work
         self.embedder = actors.embedder
         self.enricher = actors.enricher
         self.projections: Projections = actors.projections
         self.here = actors.here
+
+    def _actors(self) -> Actors:
+        """Here, or on Ray: which takes a second to import, and is often off."""
+        if self.ray == "off":
+            return inline(self.log, self.clock, self._policies.of, self.chosen, self.settings)
+        from memory_actors.cluster.placement import on_ray  # noqa: PLC0415
+
+        return on_ray(self.ray, self.log, self._policies.of, self.given, self.chosen, self.settings)
 
     @property
     def policy(self) -> Policy:

@@ -4,15 +4,15 @@ from typing import Any
 
 from events.log.store import Store
 from events.policy import Policy
-from memory_actors.actors.placement import canonical
-from memory_actors.actors.remote import RemoteWriter
+from memory_actors.cluster.placement import canonical
+from memory_actors.cluster.remote import RemoteWriter
 from memory_actors.settings import Settings
 
 
 def client(store: Store, *, policy: Policy | None = None, embedder: Any = "none", address: str = "local", **settings: Any) -> "Client":  # noqa: F821
     """A way to the actors of a store."""
-    from memory_actors.actors.client import Client
-    from memory_actors.actors.roles import Spec
+    from memory_actors.cluster.client import Client
+    from memory_actors.cluster.spec import Spec
 
     given = None if policy is None else canonical(policy)
     return Client(address, Spec(str(store.path), store.description.store_id, Settings(**settings), given, embedder))

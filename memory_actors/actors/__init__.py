@@ -1,1 +1,1 @@
-"""Who writes, and where: the UserActor, its placements, and the work behind the reply. Ray stays in `ray_*.py`."""
+"""Who writes, reads and works: the actors as plain classes, and their ports. That they may run on Ray is not known here."""

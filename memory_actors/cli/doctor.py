@@ -36,7 +36,7 @@ def doctor(chosen: Chosen, cluster: Path | None, derived: str | None) -> int:
 
 
 def _derive(chosen: Chosen, cluster: Path | None) -> int:
-    from memory_actors.cluster import FILE, local, read_cluster, written  # noqa: PLC0415
+    from memory_actors.cluster.file import FILE, local, read_cluster, written  # noqa: PLC0415
 
     config = local(read_cluster(cluster or FILE), Path(chosen.settings().store))
     show.as_json(config) if chosen.json else sys.stdout.write(written(config))

@@ -13,7 +13,7 @@ from memory_actors.cli.options import Chosen, common
 @common
 def stop(chosen: Chosen, every: bool, now: bool) -> None:
     """End the store's actors on the cluster at --ray (else the one on this machine). What was acknowledged stays; the next call makes them anew."""
-    from memory_actors.actors.client import end_actors  # noqa: PLC0415 - Ray takes a second to import
+    from memory_actors.cluster.client import end_actors  # noqa: PLC0415 - Ray takes a second to import
 
     settings = chosen.settings()
     address = "auto" if settings.ray in ("off", "local") else settings.ray

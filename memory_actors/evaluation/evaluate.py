@@ -18,8 +18,8 @@ import numpy as np
 
 from events.errors import InvalidInput
 from events.policy import Policy
-from memory_actors.actors.kept import Kept, digest, kept_in
-from memory_actors.actors.ray_tasks import mapped
+from memory_actors.cluster.kept import Kept, digest, kept_in
+from memory_actors.cluster.tasks import mapped
 from memory_actors.evaluation import baselines
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
 from memory_actors.ingest import ingest

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from memory_actors.actors.ray_tasks import mapped
+from memory_actors.cluster.tasks import mapped
 from memory_actors.evaluation.evaluate import GROUPS, Answer, Task, questions, written
 from memory_actors.evaluation.metrics import ndcg_at, recall_at
 from memory_actors.models.embedder import embedder_named

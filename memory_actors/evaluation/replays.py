@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from events.policy import Policy
-from memory_actors.actors.kept import Kept, digest, kept_in
-from memory_actors.actors.ray_tasks import mapped
+from memory_actors.cluster.kept import Kept, digest, kept_in
+from memory_actors.cluster.tasks import mapped
 from memory_actors.memory import Memory
 from memory_actors.replay import Replayed
 from memory_actors.settings import Settings

@@ -13,9 +13,9 @@ from events.ids import StreamId
 from events.log.file_log import FileLog
 from events.log.store import create_store
 from events.policy import Policy
-from memory_actors.actors.packing import packed, parts
 from memory_actors.actors.user_actor import Ack, UserActor
 from memory_actors.actors.writer import acks
+from memory_actors.cluster.packing import packed, parts
 
 CONTENT = "I moved to Lisbon in March, and I am still vegetarian. Please keep answers short, and use metric units."
 ROUNDS = 200

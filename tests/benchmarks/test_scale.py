@@ -29,7 +29,7 @@ def actors(memory: Memory) -> dict[str, int]:
     """The processes of all actors, by name."""
     import ray
 
-    from memory_actors.actors.ray_fleet import named_actors
+    from memory_actors.cluster.directory import named_actors
 
     found = named_actors(memory.projections._asks._home.namespace)
     return {name: ray.get(actor.pid.remote()) for name, actor in found}

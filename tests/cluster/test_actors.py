@@ -18,7 +18,7 @@ from events.errors import InvalidInput, UnknownUser
 from events.ids import StreamId
 from events.log.verify import verify
 from memory_actors.actors.embedder_actor import Batches
-from memory_actors.actors.remote import ANYBODY
+from memory_actors.cluster.remote import ANYBODY
 from memory_actors.memory import Memory
 from memory_actors.settings import Settings
 from memory_actors.user import Reads
@@ -36,7 +36,7 @@ def ray_here() -> Iterator[None]:
 
     ray.cloudpickle.register_pickle_by_value(embedders)
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    from memory_actors.actors.ray_connection import start, stop
+    from memory_actors.cluster.connection import start, stop
 
     assert start("local")
     yield
@@ -303,7 +303,7 @@ def test_a_ray_that_was_killed_is_started_again(tmp_path: Path, opened: Callable
     memory.user("ann").record("user", "one", id="m1")
     import ray
 
-    from memory_actors.actors.ray_connection import _children
+    from memory_actors.cluster.connection import _children
 
     assert ray.is_initialized()
     for pid in _children(os.getpid()):

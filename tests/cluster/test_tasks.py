@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from events.errors import ClusterUnavailable, UnknownUser
-from memory_actors.actors.ray_tasks import RETRIES, SUBMITTED, mapped
+from memory_actors.cluster.tasks import RETRIES, SUBMITTED, mapped
 
 pytestmark = pytest.mark.ray
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.ray
 @pytest.fixture(scope="module")
 def cores() -> Iterator[int]:
     """A Ray of this file's own, and how many cores it has."""
-    from memory_actors.actors.ray_connection import start, stop
+    from memory_actors.cluster.connection import start, stop
 
     start("local")
     yield os.cpu_count() or 1

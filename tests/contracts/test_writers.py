@@ -26,9 +26,9 @@ from events.ids import StreamId
 from events.log.file_log import FileLog
 from events.log.store import Store
 from events.policy import Policy
-from memory_actors.actors.packing import CALL_BYTES, batches, packed, parts, unpacked
-from memory_actors.actors.placement import check_address
 from memory_actors.actors.writer import InlineWriter, acks
+from memory_actors.cluster.address import check_address
+from memory_actors.cluster.packing import CALL_BYTES, batches, packed, parts, unpacked
 
 
 class TestInlineWriter(WriterContract):
@@ -40,7 +40,7 @@ class TestInlineWriter(WriterContract):
 @pytest.fixture(scope="module")
 def ray_here() -> Iterator[None]:
     """One Ray of our own for all tests of this module."""
-    from memory_actors.actors.ray_connection import start, stop
+    from memory_actors.cluster.connection import start, stop
 
     assert start("local")
     yield
@@ -119,7 +119,7 @@ class TestPerUser(RayContract):
 
     def test_beyond_a_bound_users_share_actors(self, store: Store, log: FileLog) -> None:
         """Six users, two actors of their own; the others in the pool. Another driver keeps to the same bound."""
-        from memory_actors.actors.ray_fleet import named_actors
+        from memory_actors.cluster.directory import named_actors
 
         writer, other = (Writing(client(store, user_actors=2, **self.settings)) for _ in range(2))
         streams = [StreamId("home", f"u{number}") for number in range(6)]
@@ -136,7 +136,7 @@ class TestPerUser(RayContract):
 
     def test_a_copied_store_has_actors_of_its_own(self) -> None:
         """As has a folder of the same name on another node; the same store has the same."""
-        from memory_actors.actors.ray_fleet import Home
+        from memory_actors.cluster.spec import Home
 
         here = Home.of("id", "/store", "node")
 
@@ -169,7 +169,7 @@ class TestPerUser(RayContract):
 
     def test_stop_ends_the_actors_of_one_store(self, writer: Writing, store: Store) -> None:
         """And says which; the next call makes them anew."""
-        from memory_actors.actors.client import end_actors
+        from memory_actors.cluster.client import end_actors
 
         acks(writer.execute(ANN, [turn(1)]))
 
@@ -214,7 +214,7 @@ class TestPacking:
         """Nobody returns before the time that Busy names; other waits are bounded."""
         from tenacity import RetryCallState, Retrying
 
-        from memory_actors.actors.ray_fleet import LONGEST_WAIT, _wait
+        from memory_actors.cluster.fleet import LONGEST_WAIT, _wait
 
         state = RetryCallState(Retrying(), None, (), {})
         state.set_exception((Busy, Busy("wait", retry_after=30.0), None))

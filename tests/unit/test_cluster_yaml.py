@@ -10,7 +10,7 @@ import yaml
 
 from events.errors import InvalidInput
 from memory_actors.cli import run
-from memory_actors.cluster import local, read_cluster, refused, warnings, written
+from memory_actors.cluster.file import local, read_cluster, refused, warnings, written
 from memory_actors.settings import from_environment
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from events.errors import Busy, InvalidInput
-from memory_actors.actors.kept import HEADER, digest, kept_in
-from memory_actors.actors.ray_tasks import mapped
+from memory_actors.cluster.kept import HEADER, digest, kept_in
+from memory_actors.cluster.tasks import mapped
 
 
 class Square(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import ray
 from ray.exceptions import RayError
 
 from events.errors import ClusterUnavailable
-from memory_actors.actors.placement import check_address
+from memory_actors.cluster.address import check_address
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OBJECT_STORE_BYTES = 80_000_000

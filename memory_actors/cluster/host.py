@@ -16,9 +16,10 @@ import msgspec
 import ray
 
 from events.errors import Busy, MemoryActorsError
-from memory_actors.actors.packing import PART_BYTES, packed, parts, unpacked
-from memory_actors.actors.ray_fleet import Fleet, Home, Sent
-from memory_actors.actors.roles import MADE, Place, Role
+from memory_actors.cluster.fleet import Fleet
+from memory_actors.cluster.packing import PART_BYTES, packed, parts, unpacked
+from memory_actors.cluster.roles import MADE, Place
+from memory_actors.cluster.spec import Home, Role, Sent
 
 HELD_ANSWERS = 64
 

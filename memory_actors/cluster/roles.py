@@ -10,7 +10,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -25,34 +25,15 @@ from memory_actors.actors.background import Background, Work
 from memory_actors.actors.embedder_actor import EmbedderActor
 from memory_actors.actors.enricher import Enricher
 from memory_actors.actors.projection_actor import ProjectionActor
-from memory_actors.actors.remote import Asks, RemoteEmbedder, RemoteWork, RemoteWriter
 from memory_actors.actors.snapshots import Snapshots
 from memory_actors.actors.user_actor import Reply, UserActor
+from memory_actors.cluster.remote import Asks, RemoteEmbedder, RemoteWork, RemoteWriter
+from memory_actors.cluster.spec import Role, Spec
 from memory_actors.extraction import PatternExtractor
-from memory_actors.models.embedder import Embedder, embedder_named
+from memory_actors.models.embedder import Embedder
 from memory_actors.policies import Policies
-from memory_actors.settings import Settings
 
-Role = Literal["user", "projection", "enricher", "embedder"]
 TELL_AGAIN_SECONDS = 15.0
-
-
-class Spec(msgspec.Struct, frozen=True):
-    """Where and by what an actor works. `policy`: None for the one that is set in the store, else this one's JSON.
-
-    `embedder`: a model's name, or an object that can be pickled.
-    """
-
-    path: str
-    store_id: str
-    settings: Settings
-    policy: bytes | None
-    embedder: Any
-
-    def chosen(self) -> Embedder | None:
-        """The embedder in this process: for its name and its tokens; to embed, the embedder's actor is asked."""
-        chosen: Embedder | None = embedder_named(self.embedder) if isinstance(self.embedder, str) else self.embedder
-        return chosen
 
 
 class Place:

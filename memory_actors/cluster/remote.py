@@ -9,8 +9,8 @@ from events.commands import Command, RecordRecall
 from events.envelope import Vectors
 from events.ids import StreamId
 from memory_actors.actors.embedder_actor import BATCH_TEXTS
-from memory_actors.actors.packing import batches
 from memory_actors.actors.user_actor import Reply
+from memory_actors.cluster.packing import batches
 from memory_actors.models.embedder import Embedder
 
 ANYBODY = StreamId("", "")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from events.errors import ClusterUnavailable, MemoryActorsError
-from memory_actors.actors.kept import Kept
-from memory_actors.actors.packing import CALL_BYTES, parts, unpacked
+from memory_actors.cluster.kept import Kept
+from memory_actors.cluster.packing import CALL_BYTES, parts, unpacked
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -49,7 +49,7 @@ def _here(function: Callable[[Item], Done], items: Sequence[Item], due: Sequence
 def _on_ray(
     function: Callable[[Item], Done], items: Sequence[Item], due: Sequence[int], ray: str, *, pinned: bool
 ) -> Iterator[tuple[int, Done]]:
-    from memory_actors.actors.ray_connection import start, stop  # noqa: PLC0415 - Ray takes a second to import, and is often off
+    from memory_actors.cluster.connection import start, stop  # noqa: PLC0415 - Ray takes a second to import, and is often off
 
     ours = start(ray)
     try:

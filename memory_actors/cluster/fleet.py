@@ -4,15 +4,12 @@ They are detached, for whoever makes one need not be the last who uses it: on a 
 that was joined when they have been idle. What is asked may be repeated: commands have ids, and the rest only reads.
 """
 
-import hashlib
-import pickle
 import threading
 from contextlib import suppress
 from time import monotonic
 from typing import Any
 from zlib import crc32
 
-import msgspec
 import ray
 from ray.exceptions import ActorDiedError, GetTimeoutError, PendingCallsLimitExceeded, RayActorError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -28,12 +25,12 @@ from tenacity import (
 
 from events.errors import Busy, ClusterUnavailable, InvalidInput, MemoryActorsError, OutcomeUnknown
 from events.ids import StreamId
-from memory_actors.actors.machine import memory_bytes, room_for_actors
-from memory_actors.actors.packing import packed, parts, unpacked
-from memory_actors.actors.ray_connection import alive, using
-from memory_actors.actors.roles import THREADS, Role, Spec
+from memory_actors.cluster.connection import alive, using
+from memory_actors.cluster.machine import memory_bytes, room_for_actors
+from memory_actors.cluster.packing import packed, parts, unpacked
+from memory_actors.cluster.roles import THREADS
+from memory_actors.cluster.spec import PREFIX, Home, Role, Sent, Spec
 
-PREFIX = "memory-actors-"
 OVERFLOW_POOL = 4
 """The users who find no room for an actor of their own share so many."""
 PENDING_CALLS = 256
@@ -45,56 +42,6 @@ FETCHED_AT_ONCE = 128
 _JITTERED = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
 
 
-class Home(msgspec.Struct, frozen=True):
-    """Where a store's actors live: their namespace, and the node that sees the folder; "" for any node.
-
-    The namespace is of this store at this place: a copied store never reaches the original's actors, nor does a folder of
-    the same name elsewhere.
-    """
-
-    namespace: str
-    node: str
-
-    @classmethod
-    def of(cls, store_id: str, path: str, node: str) -> "Home":
-        """The home of a store. `node`: the one that sees its folder, or ""."""
-        name = f"{store_id}\0{path}\0{node}".encode()
-        return cls(PREFIX + hashlib.blake2b(name, digest_size=8).hexdigest(), node)
-
-
-class Sent(msgspec.Struct, frozen=True):
-    """A spec on its way: unpacked by the first call, because an actor that cannot be made is dead for good.
-
-    `greeting` differs for specs that decide differently: by the policy given, or the embedder's name.
-    """
-
-    packed: bytes
-    greeting: str
-    idle_seconds: float
-
-    @classmethod
-    def of(cls, spec: Spec) -> "Sent":
-        """Raises InvalidInput for an embedder that cannot be sent."""
-        chosen = spec.chosen()
-        greeting = hashlib.blake2b(repr((spec.policy, "" if chosen is None else chosen.model)).encode(), digest_size=4)
-        try:
-            return cls(ray.cloudpickle.dumps(spec), greeting.hexdigest(), spec.settings.idle_seconds)
-        except (TypeError, AttributeError, pickle.PicklingError) as error:
-            raise InvalidInput(
-                f"the embedder cannot be sent to actors ({error}); give a model's name, or an object that can be pickled"
-            ) from error
-
-    def spec(self) -> Spec:
-        """The spec. Raises InvalidInput where the embedder's code is not."""
-        try:
-            spec: Spec = pickle.loads(self.packed)  # noqa: S301 - Ray would have done the same
-        except (ImportError, AttributeError) as error:
-            raise InvalidInput(
-                f"the embedder's code is not where the actors are ({error}); give a model's name, or install it there"
-            ) from error
-        return spec
-
-
 class Hosting:
     """An actor that was asked for. One handle an actor; a handle of one that died for good is forgotten."""
 
@@ -104,7 +51,7 @@ class Hosting:
 
 
 class Fleet:
-    """Reaches the actor of a role that has a stream; see `memory_actors.actors.remote.Asks`."""
+    """Reaches the actor of a role that has a stream; see `memory_actors.cluster.remote.Asks`."""
 
     def __init__(self, spec: Spec, sent: Sent, home: Home, host: Any) -> None:
         self._spec, self._sent, self._home, self._host = spec, sent, home, host
@@ -251,39 +198,6 @@ class Fleet:
         """Let go of the handles; the actors stay."""
         with self._making:
             self._hostings = {}
-
-
-def named_actors(namespace: str, prefix: str = "") -> list[tuple[str, Any]]:
-    """The actors of a namespace whose names begin so."""
-    names = [found["name"] for found in ray.util.list_named_actors(all_namespaces=True) if found["namespace"] == namespace]
-    handles = [(name, _handle(name, namespace)) for name in names if name.startswith(prefix)]
-    return [(name, handle) for name, handle in handles if handle is not None]
-
-
-def _handle(name: str, namespace: str) -> Any:
-    try:
-        return ray.get_actor(name, namespace)
-    except ValueError:
-        return None  # it ended meanwhile
-
-
-def homes(store_id: str = "", path: str = "") -> list[Home]:
-    """Where actors of ours live on this cluster: those of one store, if it is named."""
-    found = {actor["namespace"] for actor in ray.util.list_named_actors(all_namespaces=True)}
-    nodes = ["", *(node["NodeID"] for node in ray.nodes())]
-    wanted = {Home.of(store_id, path, node).namespace for node in nodes}
-    return [Home(name, "") for name in sorted(found) if name in wanted or (not store_id and name.startswith(PREFIX))]
-
-
-def end_all(home: Home, *, finish: bool) -> list[str]:
-    """End all actors of a home, and say which; `finish`: after their background work."""
-    if finish:
-        closing = [actor.call.remote("close", *parts(packed(()))) for _, actor in named_actors(home.namespace, "enricher:")]
-        ray.wait(closing, num_returns=len(closing)) if closing else None
-    ended = named_actors(home.namespace)
-    for _, actor in ended:
-        ray.kill(actor)
-    return [name for name, _ in ended]
 
 
 def _share(stream: StreamId, count: int) -> int:

@@ -9,10 +9,11 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from events.errors import ClusterUnavailable
 from events.ids import StreamId
 from events.log.store import Store
-from memory_actors.actors.ray_actor import ACTOR
-from memory_actors.actors.ray_connection import alive, node_id, rejoin, start, stop
-from memory_actors.actors.ray_fleet import Fleet, Home, Sent, end_all, homes
-from memory_actors.actors.roles import Role, Spec
+from memory_actors.cluster.connection import alive, node_id, rejoin, start, stop
+from memory_actors.cluster.directory import end_all, homes
+from memory_actors.cluster.fleet import Fleet
+from memory_actors.cluster.host import ACTOR
+from memory_actors.cluster.spec import Home, Role, Sent, Spec
 
 _CLIENTS: Counter[str] = Counter()
 """How many clients of this process use each namespace."""
@@ -20,7 +21,7 @@ LONGEST_WAIT = 2.0
 
 
 class Client:
-    """See `memory_actors.actors.remote.Asks`. On a Ray that was started for it, its actors end with the last client of their store."""
+    """See `memory_actors.cluster.remote.Asks`. On a Ray that was started for it, its actors end with the last client of their store."""
 
     def __init__(self, address: str, spec: Spec) -> None:
         self._address, self._spec, self._sent = address, spec, Sent.of(spec)

@@ -46,7 +46,7 @@ def read_cluster(path: Path) -> Config:
 
 def refused(config: Config) -> str | None:
     """Why Ray's launcher would not take it; None if it would."""
-    from memory_actors.actors.ray_cluster import refusal  # noqa: PLC0415 - Ray takes a second to import
+    from memory_actors.cluster.launcher import refusal  # noqa: PLC0415 - Ray takes a second to import
 
     return refusal(config)
 
