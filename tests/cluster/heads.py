@@ -39,6 +39,8 @@ class Head(NamedTuple):
     pid: int
     address: str
     environment: dict[str, str]
+    gcs: str
+    """Where drivers join it."""
 
     def submit(self, *entrypoint: str, wait: bool = True) -> Job:
         """Run `entrypoint` as a job; without `wait` it has only been submitted when this returns."""
@@ -51,12 +53,13 @@ class Head(NamedTuple):
 
 
 @contextmanager
-def head(folder: Path, **environment: str) -> Iterator[Head]:
-    """Its own session, its own temporary folder (a short one: sockets lie there), and ports that are free."""
+def head(folder: Path, port: int | None = None, **environment: str) -> Iterator[Head]:
+    """Its own session, its own temporary folder (a short one: sockets lie there), and ports that are free; `port`: where drivers join."""
     temporary, log = tempfile.mkdtemp(prefix="ray-", dir="/tmp"), folder / "head.log"
-    ports = free_ports(3)
+    ports = free_ports(4)
+    joined = port or ports[3]
     told = {**{name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}, **OURS, **environment}
-    options = ["--head", "--block", "--port=0", "--num-cpus=2", "--object-store-memory=80000000", "--include-dashboard=true"]
+    options = ["--head", "--block", f"--port={joined}", "--num-cpus=2", "--object-store-memory=80000000", "--include-dashboard=true"]
     places = ["--dashboard-host=127.0.0.1", f"--dashboard-port={ports[0]}", f"--dashboard-agent-listen-port={ports[1]}"]
     with log.open("w") as out:
         process = subprocess.Popen(
@@ -77,7 +80,7 @@ def head(folder: Path, **environment: str) -> Iterator[Head]:
         )
     try:
         _started(process, log)
-        yield Head(process.pid, f"http://127.0.0.1:{ports[0]}", told)
+        yield Head(process.pid, f"http://127.0.0.1:{ports[0]}", told, f"127.0.0.1:{joined}")
     finally:
         for pid in below(process.pid) | {process.pid}:
             end(pid)

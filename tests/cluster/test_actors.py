@@ -287,14 +287,14 @@ def test_an_embedder_that_the_actors_do_not_have_is_said(tmp_path: Path, opened:
 
 
 def test_a_storm_of_activations(tmp_path: Path, opened: Callable[..., Memory]) -> None:
-    """A hundred users who all come at once, beyond what has room: each is answered, in a stream of its own."""
+    """Five hundred users who all come at once, beyond what has room: each is answered, in a stream of its own."""
     memory = opened(tmp_path / "store", embedder="none", settings={"user_actors": 2, "enrichers": 0})
 
     with ThreadPoolExecutor(16) as threads:
-        seqs = list(threads.map(lambda number: memory.user(f"u{number}").record("user", "hello", id="m").seq, range(100)))
+        seqs = list(threads.map(lambda number: memory.user(f"u{number}").record("user", "hello", id="m").seq, range(500)))
 
-    assert [1] * 100 == seqs
-    assert 100 == len(memory.users())
+    assert [1] * 500 == seqs
+    assert 500 == len(memory.users())
 
 
 def test_a_ray_that_was_killed_is_started_again(tmp_path: Path, opened: Callable[..., Memory]) -> None:
