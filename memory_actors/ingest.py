@@ -18,7 +18,7 @@ from events.deciding.state import fingerprint
 from events.errors import InvalidInput, MemoryActorsError
 from events.ids import StreamId, stream_id
 from events.policy import Policy
-from memory_actors.actors.enricher import Enricher, work_off
+from memory_actors.actors.enricher import Enricher, is_due, work_off
 from memory_actors.actors.user_actor import commands_of
 from memory_actors.actors.writer import Writer, acks
 from memory_actors.cluster.tasks import mapped
@@ -68,11 +68,12 @@ def ingest(
     fresh = check(memory, lines, as_recorded=as_recorded)
     recorded = sum(len(one.commands) for one in fresh)
     progress("already there", len(lines) - recorded)
-    if memory.ray == "off" or len(fresh) == 1:
-        for one in fresh:
-            carry_out(memory, one, as_recorded=as_recorded, wait=wait, progress=progress)
-    else:
-        _as_tasks(memory, fresh, as_recorded=as_recorded, wait=wait, progress=progress)
+    new, old = [one for one in fresh if one.commands], [one for one in fresh if not one.commands]
+    if memory.ray != "off" and len(new) > 1:
+        _as_tasks(memory, new, as_recorded=as_recorded, wait=wait, progress=progress)
+        new = []
+    for one in (*new, *old):
+        carry_out(memory, one, as_recorded=as_recorded, wait=wait, progress=progress)
     seconds = round(monotonic() - begun, 3)
     return Ingested(recorded=recorded, already_there=len(lines) - recorded, streams=len(fresh), seconds=seconds)
 
@@ -176,9 +177,7 @@ def _record(writer: Writer, fresh: Fresh, progress: Progress) -> None:
 def enrich(memory: Memory, stream: StreamId, progress: Progress = nothing) -> None:
     """Do all background work of a stream, here and now, or on Ray where it is done. Raises what keeps it from being done."""
     if memory.ray != "off":
-        due = memory.user(stream.user, space=stream.space).as_of("now").pending()
-        memory.background.drain(stream)
-        progress("enriched", due)
+        _drain(memory, stream, progress)
         return
     views = Views(memory.log, index=False)
 
@@ -186,6 +185,14 @@ def enrich(memory: Memory, stream: StreamId, progress: Progress = nothing) -> No
         progress("enriched", len(command.turns) if isinstance(command, Enrich) else 0)
 
     work_off(lambda: views.get(stream), memory.enricher, memory.writer, done)
+
+
+def _drain(memory: Memory, stream: StreamId, progress: Progress) -> None:
+    """The same on Ray. An actor is asked only where something is due."""
+    view = Views(memory.log, index=False).get(stream)
+    if is_due(view, memory.policy_of(stream.space)):
+        memory.background.drain(stream)
+        progress("enriched", view.pending(view.tail.seq))
 
 
 class Backfill:

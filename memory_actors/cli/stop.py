@@ -2,6 +2,7 @@
 
 import click
 
+from events.errors import ClusterUnavailable
 from events.log.store import open_store
 from memory_actors.cli import show
 from memory_actors.cli.options import Chosen, common
@@ -16,8 +17,13 @@ def stop(chosen: Chosen, every: bool, now: bool) -> None:
     from memory_actors.cluster.client import end_actors  # noqa: PLC0415 - Ray takes a second to import
 
     settings = chosen.settings()
-    address = "auto" if settings.ray in ("off", "local") else settings.ray
-    ended = end_actors(address, None if every else open_store(settings.store), finish=not now)
+    store = None if every else open_store(settings.store)
+    try:
+        ended = end_actors("auto" if settings.ray in ("off", "local") else settings.ray, store, finish=not now)
+    except ClusterUnavailable:
+        if chosen.ray is not None:
+            raise
+        ended = []  # where no Ray is, no actor is
     if chosen.json:
         show.as_json({"ended": ended})
         return
