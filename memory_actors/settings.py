@@ -9,6 +9,7 @@ import msgspec
 from events.errors import InvalidInput
 from memory_actors.models.embedder import DEFAULT_MODEL
 
+Recalls = Literal["later", "now", "never"]
 PREFIX = "MEMORY_ACTORS_"
 MAX_POOL = 1024
 
@@ -45,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cache_megabytes: int = 512
     embedder: str = DEFAULT_MODEL
     wait_seconds: float = 1.0
-    recalls: Literal["later", "now", "never"] = "later"
+    recalls: Recalls = "later"
     streams: int = 1024
     deadline: float = 60.0
 

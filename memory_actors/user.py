@@ -64,6 +64,8 @@ class Reads:
             now=memory.clock.now(),
             naive=memory.naive,
             index=read in SEARCHES,
+            wait_seconds=memory.settings.wait_seconds,
+            recalls=memory.settings.recalls,
             conversation=self._conversation,
         )
 

@@ -7,7 +7,7 @@ is kept as the stream's (`errors`), raised by `drain`, and forgotten when the st
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Protocol
 
@@ -19,7 +19,6 @@ from events.ids import StreamId
 from events.log import Log
 from memory_actors.actors.enricher import Enricher, back_off
 from memory_actors.actors.writer import Writer, acks
-from memory_actors.settings import Settings
 from projections.view import Views
 
 FLUSH_SECONDS = 1.0
@@ -36,11 +35,11 @@ class Work(Protocol):
     def wrote(self, stream: StreamId) -> None:
         """The stream has something new."""
 
-    def served(self, stream: StreamId, command: RecordRecall) -> None:
-        """Keep what a live read gave."""
+    def served(self, stream: StreamId, command: RecordRecall, *, now: bool) -> None:
+        """Keep what a live read gave: before this returns, or with the next flush."""
 
-    def wait(self, stream: StreamId) -> None:
-        """Until nothing is due for the stream, but no longer than `wait_seconds`; loading a model is not counted."""
+    def wait(self, stream: StreamId, seconds: float) -> None:
+        """Until nothing is due for the stream, but no longer than this; loading a model is not counted."""
 
     def drain(self, stream: StreamId) -> None:
         """Until nothing is due for the stream. Raises what kept the work from being done."""
@@ -57,18 +56,25 @@ class Served(msgspec.Struct, frozen=True):
     tries: int = 0
 
 
+def _nobody(_stream: StreamId) -> None:
+    """Nobody is told."""
+
+
 class Background:
     """Streams waiting for background work, and recalls waiting to be recorded.
 
-    `seconds` is how long a served recall waits for others at most. Once closed, nothing more is taken, and nobody waits.
+    `seconds` is how long a served recall waits for others at most; `worked` is told of every stream that something was done
+    for. Once closed, nothing more is taken, and nobody waits.
     """
 
-    def __init__(self, writer: Writer, log: Log, enricher: Enricher, settings: Settings, *, seconds: float = FLUSH_SECONDS) -> None:
+    def __init__(
+        self, writer: Writer, log: Log, enricher: Enricher, *, seconds: float = FLUSH_SECONDS, worked: Callable[[StreamId], None] = _nobody
+    ) -> None:
         self._writer = writer
         self._views = Views(log, index=False)
         self._enricher = enricher
-        self._settings = settings
         self._seconds = seconds
+        self._worked = worked
         self._changed = threading.Condition()
         self._waiting: OrderedDict[StreamId, None] = OrderedDict()
         self._busy: StreamId | None = None
@@ -96,9 +102,9 @@ class Background:
         """The stream has something new."""
         self._add(stream, first=False)
 
-    def served(self, stream: StreamId, command: RecordRecall) -> None:
-        """Keep what a live read gave: at once, or with the next flush."""
-        if self._settings.recalls == "now":
+    def served(self, stream: StreamId, command: RecordRecall, *, now: bool = False) -> None:
+        """Keep what a live read gave: before this returns, or with the next flush."""
+        if now:
             acks(self._writer.execute(stream, [command]))
             return
         with self._changed:
@@ -106,10 +112,10 @@ class Background:
                 self._keep([Served(stream, command)])
                 self._start()
 
-    def wait(self, stream: StreamId) -> None:
-        """Until nothing is due for the stream, but no longer than `wait_seconds`; loading a model is not counted."""
+    def wait(self, stream: StreamId, seconds: float) -> None:
+        """Until nothing is due for the stream, but no longer than this; loading a model is not counted."""
         self._add(stream, first=True)
-        self._wait(stream, self._settings.wait_seconds)
+        self._wait(stream, seconds)
 
     def drain(self, stream: StreamId) -> None:
         """Until nothing is due for the stream. Raises what kept the work from being done."""
@@ -187,6 +193,7 @@ class Background:
         try:
             while not self._leaving and self._step(stream):
                 self._flush()
+            self._worked(stream)
         except Exception as raised:  # noqa: BLE001 - kept as the stream's error; the thread goes on with the others
             error = raised
         with self._changed:

@@ -36,6 +36,6 @@ def inline(log: FileLog, clock: Clock, policy: Policies, chosen: str | Embedder,
     embedder = embedder_named(chosen) if isinstance(chosen, str) else chosen
     writer = InlineWriter(UserActor(log, clock, policy, settings.streams))
     enricher = Enricher(embedder, PatternExtractor(), policy)
-    work = Background(writer, log, enricher, settings)
-    here = ProjectionActor(log, policy, embedder, settings, work=work, light=True)
+    work = Background(writer, log, enricher)
+    here = ProjectionActor(log, policy, embedder, settings.cache_megabytes, work=work, light=True)
     return Actors(writer, here, work, embedder, enricher, here)

@@ -16,7 +16,6 @@ from zlib import crc32
 import msgspec
 
 from events import ambient
-from events.ambient import Clock
 from events.commands import RecordRecall
 from events.errors import Busy, UnknownUser
 from events.ids import StreamId
@@ -30,7 +29,7 @@ from memory_actors.reads.context import Context
 from memory_actors.reads.reading import Reader, When
 from memory_actors.reads.recall import Recall
 from memory_actors.reads.served import served
-from memory_actors.settings import Settings
+from memory_actors.settings import Recalls
 from memory_actors.times import Naive
 from projections.view import Behind, StreamView, Views
 
@@ -44,6 +43,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     now           the asker's clock, in microseconds
     index         whether search is needed
     live          the asker is a user's live handle: it waits for what is due, and what it is served is kept
+    wait_seconds  how long that, and `at_least`, may take
+    recalls       whether what is served is kept: at once, later, or never
     at_least      the answer must have seen this seq
     conversation  which one the handle is of
     """
@@ -56,6 +57,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     naive: Naive = "error"
     index: bool = False
     live: bool = False
+    wait_seconds: float = 0.0
+    recalls: Recalls = "never"
     at_least: int = 0
     conversation: str | None = None
 
@@ -92,14 +95,14 @@ class ProjectionActor:
         log: Log,
         policy: Callable[[str], Policy],
         embedder: Embedder | None,
-        settings: Settings,
+        megabytes: int,
         *,
         work: Work | None = None,
         snapshots: Snapshots | None = None,
         light: bool = False,
     ) -> None:
-        self._log, self._policy, self._embedder, self._settings, self._work = log, policy, embedder, settings, work
-        size = settings.cache_megabytes * 1_000_000
+        self._log, self._policy, self._embedder, self._work = log, policy, embedder, work
+        size = megabytes * 1_000_000
         self._views = Views(log, bytes=size, snapshots=snapshots, save=not light)
         self._light = Views(log, bytes=size, index=False, vectors=False) if light else self._views
         self._locks = StreamLocks()
@@ -108,10 +111,16 @@ class ProjectionActor:
         """What `question.read` gives. Raises UnknownUser with near matches, Busy where `at_least` is not there yet."""
         with self.reader(stream, question) as reader:
             answer = question.read(reader, *question.arguments, **question.named)
-        if question.live and self._work is not None and isinstance(answer, Recall | Context) and self._settings.recalls != "never":
+        if question.live and self._work is not None and isinstance(answer, Recall | Context) and question.recalls != "never":
             kept = served(answer, self._policy(stream.space).hash, question.conversation)
-            self._work.served(stream, RecordRecall(id=ambient.new_id(), served=kept))
+            self._work.served(stream, RecordRecall(id=ambient.new_id(), served=kept), now=question.recalls == "now")
         return answer
+
+    def warm(self, stream: StreamId) -> None:
+        """A hint that the stream has something new: its view, if it is held, is caught up before somebody waits for it."""
+        if stream in self._views:
+            with self._locks.of(stream):
+                self._views.get(stream)
 
     @contextmanager
     def reader(self, stream: StreamId, question: Question) -> Iterator[Reader]:
@@ -120,14 +129,14 @@ class ProjectionActor:
         with self._locks.of(stream):
             view, policy = self._view(stream, question), self._policy(stream.space)
             if question.live and self._work is not None and view.legs(view.tail.seq).has("turns", "episodes") and is_due(view, policy):
-                self._work.wait(stream)
+                self._work.wait(stream, question.wait_seconds)
                 view = self._view(stream, question)
             yield Reader(view, question.when.basis(view, question.now), policy, self._embedder, question.now, question.naive)
 
     def _view(self, stream: StreamId, question: Question) -> StreamView:
         """The stream's view, which has seen `at_least`; without `index`, whatever is cheapest to make."""
         views = self._views if question.index or stream in self._views else self._light
-        ends = monotonic() + self._settings.wait_seconds
+        ends = monotonic() + question.wait_seconds
         while True:
             try:
                 return views.get(stream, question.at_least)
@@ -143,8 +152,3 @@ def known(log: Log, stream: StreamId) -> StreamId:
         users = [one.user for one in log.streams() if one.space == stream.space and not one.user.startswith("@")]
         raise UnknownUser(stream.user, stream.space, tuple(difflib.get_close_matches(stream.user, users, n=3, cutoff=0.5)))
     return stream
-
-
-def clocked(clock: Clock, read: Callable[..., Any], **given: Any) -> Question:
-    """A question asked now."""
-    return Question(read=read, now=clock.now(), **given)

@@ -48,6 +48,10 @@ class Client:
         """The same without waiting; it may be lost."""
         self._fleet.tell(role, stream, method, *arguments)
 
+    def hint(self, role: Role, stream: StreamId, method: str, *arguments: Any) -> None:
+        """As `tell`, where the actor is there already."""
+        self._fleet.hint(role, stream, method, *arguments)
+
     def actor(self, role: Role, stream: StreamId) -> Any:
         """The handle of the actor that has the stream."""
         return self._fleet.actor(role, stream)

@@ -11,15 +11,16 @@ from memory_actors.cluster.spec import PREFIX, Home
 def named_actors(namespace: str, prefix: str = "") -> list[tuple[str, Any]]:
     """The actors of a namespace whose names begin so."""
     names = [found["name"] for found in ray.util.list_named_actors(all_namespaces=True) if found["namespace"] == namespace]
-    handles = [(name, _handle(name, namespace)) for name in names if name.startswith(prefix)]
-    return [(name, handle) for name, handle in handles if handle is not None]
+    handles = [(name, handle(name, namespace)) for name in names if name.startswith(prefix)]
+    return [(name, found) for name, found in handles if found is not None]  # the others ended meanwhile
 
 
-def _handle(name: str, namespace: str) -> Any:
+def handle(name: str, namespace: str) -> Any:
+    """Of the actor of that name; None where there is none."""
     try:
         return ray.get_actor(name, namespace)
     except ValueError:
-        return None  # it ended meanwhile
+        return None
 
 
 def homes(store_id: str = "", path: str = "") -> list[Home]:

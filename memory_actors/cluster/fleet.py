@@ -26,6 +26,7 @@ from tenacity import (
 from events.errors import Busy, ClusterUnavailable, InvalidInput, MemoryActorsError, OutcomeUnknown
 from events.ids import StreamId
 from memory_actors.cluster.connection import alive, using
+from memory_actors.cluster.directory import handle
 from memory_actors.cluster.machine import memory_bytes, room_for_actors
 from memory_actors.cluster.packing import packed, parts, unpacked
 from memory_actors.cluster.roles import THREADS
@@ -76,6 +77,14 @@ class Fleet:
         """The same without waiting; it may be lost."""
         with suppress(RayError, ClusterUnavailable), using():
             self._hosting(role, stream).actor.call.remote(method, *parts(packed(arguments)))
+
+    def hint(self, role: Role, stream: StreamId, method: str, *arguments: Any) -> None:
+        """As `tell`, where the actor is there already."""
+        with suppress(RayError, ClusterUnavailable), using():
+            name = self._name(role, stream)
+            found = self._hostings[name].actor if name in self._hostings else handle(name, self._home.namespace)
+            if found is not None:
+                found.call.remote(method, *parts(packed(arguments)))
 
     def _asked(self, role: Role, stream: StreamId, method: str, arguments: list[bytes], ends: float | None) -> Any:
         hosting = None

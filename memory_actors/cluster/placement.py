@@ -25,7 +25,7 @@ def on_ray(address: str, log: FileLog, policy: Policies, given: Policy | None, c
     client, embeds = Client(address, spec), spec.chosen()
     embedder = None if embeds is None else RemoteEmbedder(client, embeds)
     enricher, work = Enricher(embedder, PatternExtractor(), policy), RemoteWork(client)
-    here = ProjectionActor(log, policy, embedder, settings, work=work, light=True)
+    here = ProjectionActor(log, policy, embedder, settings.cache_megabytes, work=work, light=True)
     return Actors(RemoteWriter(client, settings.placement), RemoteProjections(client), work, embedder, enricher, here)
 
 

@@ -26,6 +26,9 @@ class Asks(Protocol):
     def tell(self, role: Any, stream: StreamId, method: str, *arguments: Any) -> None:
         """The same without an answer; it may be lost."""
 
+    def hint(self, role: Any, stream: StreamId, method: str, *arguments: Any) -> None:
+        """As `tell`, where the actor is there already."""
+
     def close(self, *, finish: bool = True) -> None:
         """Let go. Actors that live for this process alone end; `finish`: after their background work."""
 
@@ -65,13 +68,16 @@ class RemoteWork:
     def wrote(self, stream: StreamId) -> None:
         """Nothing: the user's actor has told its enricher already."""
 
-    def served(self, stream: StreamId, command: RecordRecall) -> None:
-        """Keep what a live read gave. May be lost with the enricher."""
-        self._asks.tell("enricher", stream, "served", stream, command)
+    def served(self, stream: StreamId, command: RecordRecall, *, now: bool = False) -> None:
+        """Keep what a live read gave: before this returns; or later, and then it may be lost with the enricher."""
+        if now:
+            self._asks.ask("user", stream, "execute", stream, [command])
+        else:
+            self._asks.tell("enricher", stream, "served", stream, command)
 
-    def wait(self, stream: StreamId) -> None:
-        """Until nothing is due for the stream, but no longer than `wait_seconds`; loading a model is not counted."""
-        self._asks.ask("enricher", stream, "wait", stream)
+    def wait(self, stream: StreamId, seconds: float) -> None:
+        """Until nothing is due for the stream, but no longer than this; loading a model is not counted."""
+        self._asks.ask("enricher", stream, "wait", stream, seconds)
 
     def drain(self, stream: StreamId) -> None:
         """Until nothing is due for the stream. Raises what kept the work from being done."""

@@ -101,12 +101,16 @@ def _user(place: Place) -> UserActor | Recorder:
 
 
 def _projection(place: Place) -> ProjectionActor:
-    return ProjectionActor(place.log, place.policy, place.embedder(), place.settings, work=place.work(), snapshots=place.snapshots)
+    return ProjectionActor(
+        place.log, place.policy, place.embedder(), place.settings.cache_megabytes, work=place.work(), snapshots=place.snapshots
+    )
 
 
 def _enricher(place: Place) -> Background:
     enricher = Enricher(place.embedder(), PatternExtractor(), place.policy)
-    return Background(RemoteWriter(place.asks), place.log, enricher, place.settings)
+    return Background(
+        RemoteWriter(place.asks), place.log, enricher, worked=lambda stream: place.asks.hint("projection", stream, "warm", stream)
+    )
 
 
 def _embedder(place: Place) -> EmbedderActor:

@@ -21,7 +21,6 @@ from memory_actors.actors.enricher import Enricher
 from memory_actors.actors.user_actor import Reply, UserActor
 from memory_actors.actors.writer import InlineWriter, acks
 from memory_actors.extraction import PatternExtractor
-from memory_actors.settings import Settings
 from projections.view import StreamView
 
 PATIENCE = 20.0
@@ -105,8 +104,8 @@ def make(log: FileLog, writer: Watched, enricher: Enricher, embedder: Gated) -> 
     """Makes backgrounds, and closes them whatever the test did."""
     made: list[Background] = []
 
-    def background(*, seconds: float = LONG, **settings: object) -> Background:
-        made.append(Background(writer, log, enricher, Settings(**settings), seconds=seconds))
+    def background(*, seconds: float = LONG, **told: object) -> Background:
+        made.append(Background(writer, log, enricher, seconds=seconds, **told))
         return made[-1]
 
     yield background
@@ -205,7 +204,7 @@ def test_wait_gives_up_after_its_time(log: FileLog, writer: Watched, embedder: G
     embedder.may.clear()
     record(writer, ANN, 1)
 
-    make(wait_seconds=0.01).wait(ANN)
+    make().wait(ANN, 0.01)
 
     assert pending(log, ANN) == 1
     assert embedder.looks <= 2
@@ -219,14 +218,14 @@ def test_loading_the_model_is_not_counted_as_waiting(
     embedder.ready = False
     record(writer, ANN, 1)
 
-    make(wait_seconds=0.001).wait(ANN)
+    make().wait(ANN, 0.001)
 
     assert pending(log, ANN) == 0
 
 
 def test_whoever_waits_comes_first(log: FileLog, writer: Watched, embedder: Gated, make: Callable[..., Background]) -> None:
     """A reader is not kept behind streams that nobody looks at."""
-    background = make(wait_seconds=0.0)
+    background = make()
     streams = [StreamId("home", name) for name in ("one", "two", "three")]
     for stream in streams:
         record(writer, stream, 1)
@@ -234,7 +233,7 @@ def test_whoever_waits_comes_first(log: FileLog, writer: Watched, embedder: Gate
     background.wrote(streams[0])
     assert embedder.begun.wait(PATIENCE)
     background.wrote(streams[1])
-    background.wait(streams[2])
+    background.wait(streams[2], 0.0)
     embedder.may.set()
 
     background.close()
@@ -303,7 +302,7 @@ def test_what_cannot_be_recorded_is_given_up(
 
 def test_recalls_are_recorded_at_once_where_a_setting_says_so(writer: Watched, make: Callable[..., Background]) -> None:
     """By the caller; no thread is needed."""
-    make(recalls="now").served(ANN, kept())
+    make().served(ANN, kept(), now=True)
 
     assert [RecordRecall] == writer.kinds()
 
@@ -355,8 +354,18 @@ def test_a_closed_background_takes_nothing_and_nobody_waits(writer: Watched, mak
 
     background.wrote(ANN)
     background.served(ANN, kept())
-    background.wait(ANN)
+    background.wait(ANN, LONG)
     background.drain(ANN)
     background.close()
 
     assert [] == writer.kinds()
+
+
+def test_whoever_wants_to_is_told_of_work_that_was_done(log: FileLog, writer: Watched, make: Callable[..., Background]) -> None:
+    """Once a stream, after the last piece."""
+    told: list[StreamId] = []
+    record(writer, ANN, *range(130))
+
+    make(worked=lambda stream: told.append((stream, pending(log, stream)))).drain(ANN)
+
+    assert [(ANN, 0)] == told
