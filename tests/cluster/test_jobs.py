@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,20 @@ def test_an_ingest_whose_driver_was_killed_goes_on(ray_head: Head, tmp_path: Pat
     [said] = re.findall(r"recorded (\d+) turns of 6 users in .* s; (\d+) were there already", job.log)
     assert USERS * TURNS == sum(int(number) for number in said)
     assert len(before) <= int(said[1])
+    assert sorted(f"u{user} {turn}" for user in range(USERS) for turn in range(TURNS)) == sorted(recorded(store))
+    assert verify(FileLog(open_store(store))).ok
+
+
+@pytest.mark.slow
+def test_two_jobs_write_the_same_at_once(ray_head: Head, tmp_path: Path) -> None:
+    """Through the same pool: every turn is there once, whichever job recorded it."""
+    store = tmp_path / "store"
+    command = [MEMORY_ACTORS, "ingest", str(chats(tmp_path / "chats.jsonl")), "--store", str(store), "--embedder", "none", "--ray", "auto"]
+
+    with ThreadPoolExecutor(2) as threads:
+        jobs = list(threads.map(lambda _: ray_head.submit(*command), range(2)))
+
+    assert [0, 0] == [job.code for job in jobs], [job.log for job in jobs]
     assert sorted(f"u{user} {turn}" for user in range(USERS) for turn in range(TURNS)) == sorted(recorded(store))
     assert verify(FileLog(open_store(store))).ok
 
