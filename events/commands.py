@@ -83,8 +83,9 @@ class Enrich(Command, frozen=True, kw_only=True):
 
 
 class EnrichLatest(Command, frozen=True, kw_only=True):
-    """The work of the turn before it in the same batch, whose seq its sender cannot know yet: for backfills."""
+    """The work of a turn of the same batch, whose seq its sender cannot know yet: for backfills. `turn`: the id of its command."""
 
+    turn: str
     work: TurnWork
 
 
@@ -120,6 +121,10 @@ class RecordRecall(Command, frozen=True, kw_only=True):
 
 
 class SetPolicy(Command, frozen=True, kw_only=True):
-    """From now on this policy holds in the space: for the space's own stream, `(space, @space)`."""
+    """From now on this policy holds in the space: for the space's own stream, `(space, @space)`.
+
+    Of the policy that holds already nothing is written, its id included: the same command, repeated when another policy has
+    been set since, is then a new one, and sets it. A log that grew with every repeat would be the price of telling them apart.
+    """
 
     policy: Policy

@@ -28,7 +28,8 @@ from memory_actors.models.embedder import Embedder
 from memory_actors.settings import Settings
 from memory_actors.user import turn_command
 from projections.transcript import TurnRow
-from projections.view import StreamView, Views
+from projections.view import StreamView
+from projections.views import Views
 
 RECORD_BATCH = 128
 EMBED_BATCH = 64
@@ -79,9 +80,9 @@ def ingest(
 
 
 def carry_out(memory: Memory, fresh: Fresh, *, as_recorded: bool, wait: bool, progress: Progress = nothing) -> None:
-    """One stream's share."""
+    """One stream's share. May be repeated, also after it was interrupted anywhere."""
     if as_recorded:
-        Backfill(memory, fresh, progress).run()
+        Backfill(memory, _left(memory, fresh), progress).run()
     else:
         _record(memory.writer, fresh, progress)
     if wait:
@@ -115,6 +116,14 @@ def _as_tasks(memory: Memory, fresh: Sequence[Fresh], *, as_recorded: bool, wait
 def _share(share: Share) -> None:
     with Memory(settings=share.settings, policy=share.policy, embedder=share.embedder, create=False) as memory:
         carry_out(memory, share.fresh, as_recorded=share.as_recorded, wait=share.wait)
+
+
+def _left(memory: Memory, fresh: Fresh) -> Fresh:
+    """What is not in the log yet: a task that is tried again finds there what it did before."""
+    if not memory.log.exists(fresh.stream):
+        return fresh
+    known = commands_of(memory.log.open(fresh.stream)[1].events)
+    return Fresh(fresh.stream, tuple(command for command in fresh.commands if command.id not in known))
 
 
 def stream_of(line: TurnLine) -> StreamId:
@@ -175,8 +184,8 @@ def _record(writer: Writer, fresh: Fresh, progress: Progress) -> None:
 
 
 def enrich(memory: Memory, stream: StreamId, progress: Progress = nothing) -> None:
-    """Do all background work of a stream, here and now, or on Ray where it is done. Raises what keeps it from being done."""
-    if memory.ray != "off":
+    """Do all background work of a stream, or have an enricher do it where there are some. Raises what keeps it from being done."""
+    if memory.ray != "off" and memory.settings.enrichers:
         _drain(memory, stream, progress)
         return
     views = Views(memory.log, index=False)
@@ -189,7 +198,7 @@ def enrich(memory: Memory, stream: StreamId, progress: Progress = nothing) -> No
 
 def _drain(memory: Memory, stream: StreamId, progress: Progress) -> None:
     """The same on Ray. An actor is asked only where something is due."""
-    view = Views(memory.log, index=False).get(stream)
+    view = StreamView(stream, index=False, vectors=False).catch_up(memory.log)
     if is_due(view, memory.policy_of(stream.space)):
         memory.background.drain(stream)
         progress("enriched", view.pending(view.tail.seq))
@@ -209,7 +218,8 @@ class Backfill:
         self._past: dict[str, list[TurnRow]] = {}
 
     def run(self) -> None:
-        """Record and derive, turn by turn, in commits that end where an episode closes."""
+        """Record and derive, turn by turn, in commits that end where an episode closes. What was left due comes before."""
+        self._work_off()
         waiting: list[Command] = []
         for chunk in _chunks(self._fresh.commands, EMBED_BATCH):
             for command, works in self._enriched(chunk):
@@ -230,7 +240,10 @@ class Backfill:
             raise
         except Exception:  # noqa: BLE001 - it fails again in `enrich`, which records it
             return [(command, None) for command in chunk]
-        return [(command, EnrichLatest(id=ambient.new_id(), backfill=True, work=work)) for command, work in zip(chunk, works, strict=True)]
+        return [
+            (command, EnrichLatest(id=ambient.new_id(), backfill=True, turn=command.id, work=work))
+            for command, work in zip(chunk, works, strict=True)
+        ]
 
     def _row(self, command: RecordTurn) -> TurnRow:
         return TurnRow(
@@ -270,6 +283,10 @@ class Backfill:
             acks(self._writer.execute(self._fresh.stream, commands))
             for phase, kind in (("recorded", RecordTurn), ("enriched", EnrichLatest)):
                 self._progress(phase, sum(isinstance(command, kind) for command in commands))
+            self._work_off()
+
+    def _work_off(self) -> None:
+        """What the commands left due: summaries, and turns whose work failed."""
         work_off(lambda: self._view.catch_up(self._log), self._enricher, self._writer, backfill=True)
 
 

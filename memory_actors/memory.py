@@ -1,10 +1,12 @@
 """The face of the library: a memory, its users, and their pasts.
 
-with Memory("./memory") as memory:
-alice = memory.user("alice")
-alice.record("user", "I moved to Lisbon in March.", id="msg-17")
-print(alice.context("where shall we eat?", budget=800))
-alice.as_of("2026-03-01").facts()
+    with Memory("./memory") as memory:
+        alice = memory.user("alice")
+        alice.record("user", "I moved to Lisbon in March.", id="msg-17")
+        print(alice.context("where shall we eat?", budget=800))
+        alice.as_of("2026-03-01").facts()
+
+Who writes, reads and works for it is made when it is opened: in this process, or on Ray.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ class Memory:
     ray     None: in this process. "local": actors on a Ray of our own. "auto" or an address: actors on that cluster
     policy  what is remembered, in place of the store's (`memory-actors policy`)
     embedder  a model's name or folder, "none", or an object with `embed`
+    clock   what "now" is, and by which this process stamps; actors stamp by their machine's
     naive   what a time without a zone is: "utc", or an "error"
     """
 

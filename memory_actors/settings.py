@@ -1,8 +1,9 @@
 """Where things are and how much of them: values, read once. What is remembered is not here but in the policy."""
 
+import math
 import os
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -12,6 +13,17 @@ from memory_actors.models.embedder import DEFAULT_MODEL
 Recalls = Literal["later", "now", "never"]
 PREFIX = "MEMORY_ACTORS_"
 MAX_POOL = 1024
+LEAST = {
+    "user_actors": 0,
+    "projections": 1,
+    "enrichers": 0,
+    "idle_seconds": 0.05,
+    "cache_megabytes": 1,
+    "wait_seconds": 0,
+    "streams": 1,
+    "deadline": 0.05,
+}
+"""Of each number the least that makes sense. None may be infinite: whoever waits is told at some time."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,9 +66,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         for name in ("store", "space", "ray", "embedder"):
             if not str(getattr(self, name)).strip():
                 raise InvalidInput(f"the setting `{name}` is empty; leave it out, or give it a value")
-        for name, least in (("projections", 1), ("enrichers", 0), ("cache_megabytes", 1), ("streams", 1)):
-            if getattr(self, name) < least:
-                raise InvalidInput(f"the setting `{name}` is {getattr(self, name)}; it is {least} or more")
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if name == "user_actors" and value is None:
+                continue
+            if not (isinstance(value, int | float) and math.isfinite(value) and value >= least):
+                raise InvalidInput(f"the setting `{name}` is {value!r}; it is a number, {least} or more")
+        if self.recalls not in get_args(Recalls):
+            raise InvalidInput(f"the setting `recalls` is {self.recalls!r}; it is one of {', '.join(get_args(Recalls))}")
         _ = self.pool
 
     @property

@@ -43,6 +43,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 SEARCHES: tuple[Callable[..., Any], ...] = (Reader.recall, Reader.context)
 """The reads that need an index."""
+SERVED = (*SEARCHES, Reader.overview)
+"""The reads that are served to a model."""
 
 
 class Reads:
@@ -161,7 +163,8 @@ class User(Reads):
     def _question(self, read: Callable[..., Any], arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None) -> Question:
         """One that waits for what is due, sees what this handle wrote, and whose answer is kept where it is served to a model."""
         question = super()._question(read, arguments, named)
-        return msgspec.structs.replace(question, live=True, at_least=self._last)
+        kept = ambient.new_id() if read in SERVED and self._memory.settings.recalls != "never" else None
+        return msgspec.structs.replace(question, live=True, at_least=self._last, id=kept)
 
     def as_of(self, time: Time) -> Reads:
         """The same user as of a moment: the same reads, and nothing is written, not even at "now"."""

@@ -1,7 +1,7 @@
-"""The parts of a view, side by side: one that fails at an event is left as it was before it, and the others go on.
+"""The parts of a view, side by side: one that fails at an event stops there, and the others go on.
 
-Nothing is skipped: a failed part gets no further event, and whoever asks for it at that event or later is told so.
-As of any seq before, its answers are whole.
+Nothing is skipped: a failed part gets no further event, and whoever asks for it at that event or later is told so. What it
+took in of that event before it failed stays in it, under that event's seq, which no answer as of an earlier seq looks at.
 """
 
 import logging

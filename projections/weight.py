@@ -2,7 +2,7 @@
 
 Fitted to what was allocated for streams of 3,000 turns with short and with long texts. For 10,000 turns of twenty words with
 vectors of 384 the estimate was 1.04 of what Python and Arrow had allocated, without an index 1.05, without vectors 1.01
-(tests/benchmarks/test_snapshot_speed.py). An index's arrays have room to grow, so it is high for one that was just loaded.
+(tests/benchmarks/test_snapshot_speed.py). An index's arrays have room to grow, so it is high for one that was just loaded. Graphs are counted beside it, once they are built.
 """
 
 from collections.abc import Sequence

@@ -236,11 +236,12 @@ def _(command: Enrich, state: State, policy: Policy) -> Iterator[NewEvent]:
 
 @decide.register
 def _(command: EnrichLatest, state: State, policy: Policy) -> Iterator[NewEvent]:
-    """The work of the one turn that is due, sent in one batch with the turn itself."""
-    if len(state.pending) != 1:
+    """The work of the one turn that is due; dropped (no events) where another turn is, as in a batch that is sent again in part."""
+    recorded = state.commands.get(command.turn)
+    if recorded is None or list(state.pending) != [recorded.first]:
         return
-    start, basis_seq = state.enriched_upto + 1, state.seq
-    (seq, turn), *_ = state.pending.items()
+    start, basis_seq, seq = state.enriched_upto + 1, state.seq, recorded.first
+    turn = state.pending[seq]
     yield from _turn_enriched(msgspec.structs.replace(command.work, seq=seq), turn, basis_seq, state, policy)
     yield NewEvent(TurnsEnriched(start=start, upto=basis_seq, basis_seq=basis_seq, policy=policy.hash))
 

@@ -8,18 +8,19 @@ is kept as the stream's (`errors`), raised by `drain`, and forgotten when the st
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Protocol
 
 import msgspec
 
 from events.commands import Command, RecordRecall, ReportFailure
-from events.errors import Busy, ClusterUnavailable, OutcomeUnknown, StoreFull
+from events.errors import Busy, ClusterUnavailable, MemoryActorsError, OutcomeUnknown, StoreFull
 from events.ids import StreamId
 from events.log import Log
 from memory_actors.actors.enricher import Enricher, back_off
 from memory_actors.actors.writer import Writer, acks
-from projections.view import Views
+from projections.views import MEMORY_BYTES, Views
 
 FLUSH_SECONDS = 1.0
 POLL_SECONDS = 0.05
@@ -68,10 +69,17 @@ class Background:
     """
 
     def __init__(
-        self, writer: Writer, log: Log, enricher: Enricher, *, seconds: float = FLUSH_SECONDS, worked: Callable[[StreamId], None] = _nobody
+        self,
+        writer: Writer,
+        log: Log,
+        enricher: Enricher,
+        *,
+        seconds: float = FLUSH_SECONDS,
+        cache: int = MEMORY_BYTES,
+        worked: Callable[[StreamId], None] = _nobody,
     ) -> None:
         self._writer = writer
-        self._views = Views(log, index=False)
+        self._views = Views(log, bytes=cache, index=False)
         self._enricher = enricher
         self._seconds = seconds
         self._worked = worked
@@ -152,13 +160,16 @@ class Background:
             self._start()
 
     def _wait(self, stream: StreamId, seconds: float | None) -> None:
-        with self._changed:
-            left = seconds
-            while (stream in self._waiting or self._busy == stream) and (left is None or left > 0):
-                ready, before = self._enricher.ready, monotonic()
+        """Whether the model is ready is asked without the lock, because an actor may be asked for it."""
+        left = seconds
+        while left is None or left > 0:
+            ready, before = self._enricher.ready, monotonic()
+            with self._changed:
+                if stream not in self._waiting and self._busy != stream:
+                    return
                 self._changed.wait(left if ready else POLL_SECONDS)
-                if left is not None and ready:
-                    left -= monotonic() - before
+            if left is not None and ready:
+                left -= monotonic() - before
 
     def _start(self) -> None:
         if self._thread is None:
@@ -193,7 +204,6 @@ class Background:
         try:
             while not self._leaving and self._step(stream):
                 self._flush()
-            self._worked(stream)
         except Exception as raised:  # noqa: BLE001 - kept as the stream's error; the thread goes on with the others
             error = raised
         with self._changed:
@@ -201,6 +211,8 @@ class Background:
             if error is not None:
                 self._errors[stream] = error
             self._changed.notify_all()
+        with suppress(MemoryActorsError):
+            self._worked(stream)
 
     def _step(self, stream: StreamId) -> bool:
         """The next piece of work; False when nothing is due, or when it left no event and would only be the same again."""

@@ -5,7 +5,7 @@ episodes, and makes one command of it all. Whatever fails becomes a command that
 on without the part that fails for it, and the failures stay in the log as its dead letters. Model calls live here, never in a UserActor.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -27,6 +27,10 @@ from projections.transcript import TurnRow, Vector
 from projections.view import StreamView
 
 BATCH = 64
+BATCH_BYTES = 1_000_000
+"""Most content of the turns of one batch: what its vectors take grows with it."""
+WORK_BYTES = 3_000_000
+"""Most that one command carries of turns, and as much of episodes: with both it goes to its actor in one call. One may be larger."""
 ATTEMPTS = 3
 BACK_OFF_SECONDS = 0.2
 
@@ -63,18 +67,17 @@ class Enricher:
         exhausted = due.failures >= ATTEMPTS
         if not due or (exhausted and not due.turns):
             return None
-        turns = due.turns[:BATCH]
-        upto = due.basis_seq if len(due.turns) <= BATCH else turns[-1].seq
+        turns = _first(due.turns[:BATCH], _content_bytes, BATCH_BYTES)
         try:
-            works = tuple(self.turn_works(turns, view))
-            episodes = tuple(self.episode_works(view, upto, _fresh(works)))
+            works = _first(self.turn_works(turns, view), _work_bytes, WORK_BYTES)
+            episodes = _first(self._episode_works(view, due.upto(len(works)), _fresh(works)), _work_bytes, WORK_BYTES)
         except MemoryActorsError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, it is recorded
             if not exhausted:
-                return _failure(due, upto, error)
-            works, episodes = tuple(self._salvaged(turn, view) for turn in turns), ()
-        return Enrich(id=ambient.new_id(), start=due.start, upto=upto, basis_seq=due.basis_seq, turns=works, episodes=episodes)
+                return _failure(due, due.upto(len(turns)), error)
+            works, episodes = _first((self._salvaged(turn, view) for turn in turns), _work_bytes, WORK_BYTES), []
+        return _enrich(due, works, episodes)
 
     def _summarises(self, view: StreamView) -> bool:
         return self._policy(view.stream.space).episodes.enabled
@@ -124,9 +127,11 @@ class Enricher:
 
     def episode_works(self, view: StreamView, upto: int, fresh: Mapping[int, Vector]) -> list[EpisodeWork]:
         """Summaries of the episodes that have none and were closed by event `upto`. `fresh`: vectors not in the log yet."""
-        if not self._summarises(view):
-            return []
-        return [self._summary(row, view, fresh) for row in due_episodes(view) if int(row.id[1:]) <= upto]
+        return list(self._episode_works(view, upto, fresh))
+
+    def _episode_works(self, view: StreamView, upto: int, fresh: Mapping[int, Vector]) -> Iterator[EpisodeWork]:
+        if self._summarises(view):
+            yield from (self._summary(row, view, fresh) for row in due_episodes(view) if int(row.id[1:]) <= upto)
 
     def _summary(self, row: EpisodeRow, view: StreamView, fresh: Mapping[int, Vector]) -> EpisodeWork:
         seq = len(view.recorded_at)
@@ -159,6 +164,10 @@ class _Due:
 
     def __bool__(self) -> bool:
         return bool(self.turns) or self._episodes
+
+    def upto(self, taken: int) -> int:
+        """How far work reaches that takes so many of the turns: to the end with all."""
+        return self.basis_seq if taken == len(self.turns) else self.turns[taken - 1].seq
 
 
 def is_due(view: StreamView, policy: Policy) -> bool:
@@ -205,6 +214,11 @@ def work_off(
         done(command)
 
 
+def _enrich(due: _Due, works: Sequence[TurnWork], episodes: Sequence[EpisodeWork]) -> Enrich:
+    upto = due.upto(len(works))
+    return Enrich(id=ambient.new_id(), start=due.start, upto=upto, basis_seq=due.basis_seq, turns=tuple(works), episodes=tuple(episodes))
+
+
 def _failure(due: _Due, upto: int, error: Exception) -> ReportFailure:
     said = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()[:500]
     return ReportFailure(id=ambient.new_id(), start=due.start, upto=upto, stage="enrich", error=said, attempt=due.failures + 1)
@@ -215,6 +229,27 @@ def due_episodes(view: StreamView) -> list[EpisodeRow]:
     seq = len(view.recorded_at)
     rows = (row for row in view.episodes.view(seq) if not row.summarised_seq)
     return [row for row in rows if any(not view.turns.withdrawn(turn, seq) for turn in row.turns)]
+
+
+def _first(parts: Iterable[Part], size: Callable[[Part], int], room: int) -> list[Part]:
+    """The first of them that have room together; one in any case, if there is one. No more are made than are looked at."""
+    taken: list[Part] = []
+    for part in parts:
+        room -= size(part)
+        if taken and room < 0:
+            break
+        taken.append(part)
+    return taken
+
+
+def _content_bytes(turn: TurnRow) -> int:
+    return len(turn.content.encode())
+
+
+def _work_bytes(work: TurnWork | EpisodeWork) -> int:
+    """About what it takes in a command."""
+    rest = len(msgspec.msgpack.encode(msgspec.structs.replace(work, vector=None)))
+    return rest if work.vector is None else rest + work.vector.nbytes
 
 
 def _fresh(works: Sequence[TurnWork]) -> dict[int, Vector]:

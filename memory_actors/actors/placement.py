@@ -16,7 +16,7 @@ from memory_actors.extraction import PatternExtractor
 from memory_actors.models.embedder import Embedder, embedder_named
 from memory_actors.settings import Settings
 
-Policies = Callable[[str], Policy]
+PolicyOf = Callable[[str], Policy]
 """The policy of a space."""
 
 
@@ -31,11 +31,11 @@ class Actors(msgspec.Struct, frozen=True):
     here: ProjectionActor
 
 
-def inline(log: FileLog, clock: Clock, policy: Policies, chosen: str | Embedder, settings: Settings) -> Actors:
+def inline(log: FileLog, clock: Clock, policy: PolicyOf, chosen: str | Embedder, settings: Settings) -> Actors:
     """All in this process: no Ray."""
     embedder = embedder_named(chosen) if isinstance(chosen, str) else chosen
     writer = InlineWriter(UserActor(log, clock, policy, settings.streams))
     enricher = Enricher(embedder, PatternExtractor(), policy)
-    work = Background(writer, log, enricher)
+    work = Background(writer, log, enricher, cache=settings.cache_megabytes * 1_000_000)
     here = ProjectionActor(log, policy, embedder, settings.cache_megabytes, work=work, light=True)
     return Actors(writer, here, work, embedder, enricher, here)

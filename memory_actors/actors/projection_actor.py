@@ -8,7 +8,7 @@ is answered at a time, because catching up moves the view; background work has v
 import difflib
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 from zlib import crc32
@@ -17,7 +17,7 @@ import msgspec
 
 from events import ambient
 from events.commands import RecordRecall
-from events.errors import Busy, UnknownUser
+from events.errors import Busy, MemoryActorsError, UnknownUser
 from events.ids import StreamId
 from events.log import Log
 from events.policy import Policy
@@ -31,7 +31,8 @@ from memory_actors.reads.recall import Recall
 from memory_actors.reads.served import served
 from memory_actors.settings import Recalls
 from memory_actors.times import Naive
-from projections.view import Behind, StreamView, Views
+from projections.view import StreamView
+from projections.views import Behind, Views
 
 Answer = TypeVar("Answer")
 LOOK_AGAIN_SECONDS = 0.02
@@ -42,9 +43,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     now           the asker's clock, in microseconds
     index         whether search is needed
-    live          the asker is a user's live handle: it waits for what is due, and what it is served is kept
+    live          the asker is a user's live handle: it waits for what is due
+    id            under which what is served is kept, with the next flush or, where `recalls` says so, at once; None: it is not
     wait_seconds  how long that, and `at_least`, may take
-    recalls       whether what is served is kept: at once, later, or never
     at_least      the answer must have seen this seq
     conversation  which one the handle is of
     """
@@ -58,7 +59,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     index: bool = False
     live: bool = False
     wait_seconds: float = 0.0
-    recalls: Recalls = "never"
+    id: str | None = None
+    recalls: Recalls = "later"
     at_least: int = 0
     conversation: str | None = None
 
@@ -111,9 +113,9 @@ class ProjectionActor:
         """What `question.read` gives. Raises UnknownUser with near matches, Busy where `at_least` is not there yet."""
         with self.reader(stream, question) as reader:
             answer = question.read(reader, *question.arguments, **question.named)
-        if question.live and self._work is not None and isinstance(answer, Recall | Context) and question.recalls != "never":
-            kept = served(answer, self._policy(stream.space).hash, question.conversation)
-            self._work.served(stream, RecordRecall(id=ambient.new_id(), served=kept), now=question.recalls == "now")
+        if question.id is not None and self._work is not None and isinstance(answer, Recall | Context):
+            kept = served(answer, reader.policy.hash, question.conversation)
+            self._work.served(stream, RecordRecall(id=question.id, served=kept), now=question.recalls == "now")
         return answer
 
     def warm(self, stream: StreamId) -> None:
@@ -125,18 +127,25 @@ class ProjectionActor:
     @contextmanager
     def reader(self, stream: StreamId, question: Question) -> Iterator[Reader]:
         """All reads at the question's basis, while nobody else moves the view."""
-        known(self._log, stream)
-        with self._locks.of(stream):
-            view, policy = self._view(stream, question), self._policy(stream.space)
-            if question.live and self._work is not None and view.legs(view.tail.seq).has("turns", "episodes") and is_due(view, policy):
+        ends = monotonic() + question.wait_seconds
+        while question.at_least and not self._log.exists(stream) and monotonic() < ends:
+            ambient.pause(LOOK_AGAIN_SECONDS)
+        policy = self._policy(known(self._log, stream).space)
+        if question.live and self._work is not None and self._is_due(stream, question, policy, ends):
+            with suppress(MemoryActorsError):  # whatever keeps it from being done: the answer says what is pending
                 self._work.wait(stream, question.wait_seconds)
-                view = self._view(stream, question)
+        with self._locks.of(stream):
+            view = self._view(stream, question, ends)
             yield Reader(view, question.when.basis(view, question.now), policy, self._embedder, question.now, question.naive)
 
-    def _view(self, stream: StreamId, question: Question) -> StreamView:
+    def _is_due(self, stream: StreamId, question: Question, policy: Policy, ends: float) -> bool:
+        with self._locks.of(stream):
+            view = self._view(stream, question, ends)
+            return view.legs(view.tail.seq).has("turns", "episodes") and is_due(view, policy)
+
+    def _view(self, stream: StreamId, question: Question, ends: float) -> StreamView:
         """The stream's view, which has seen `at_least`; without `index`, whatever is cheapest to make."""
         views = self._views if question.index or stream in self._views else self._light
-        ends = monotonic() + question.wait_seconds
         while True:
             try:
                 return views.get(stream, question.at_least)

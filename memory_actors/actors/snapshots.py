@@ -2,7 +2,7 @@
 
 What cannot be used (torn, of other code, of another store) is passed over, and logged; it is never taken for the truth.
 A snapshot that the log contradicts is not silently dropped: whoever loads it holds it against the log (see
-`projections.view.Views`), and `check_snapshots` does so for all.
+`projections.views.Views`), and `check_snapshots` does so for all.
 """
 
 import hashlib
@@ -24,7 +24,8 @@ from events.log.files import Files
 from events.log.store import Store
 from projections import snapshot
 from projections.snapshot import Header, Seal, Unfit
-from projections.view import StreamView, standing_problem
+from projections.view import StreamView
+from projections.views import standing_problem
 
 FOLDER = "snapshots"
 SUFFIX = ".snapshot"
@@ -61,12 +62,17 @@ class Snapshots:
             return None
         return view
 
-    def save(self, view: StreamView) -> None:
-        """Keep a view instead of the one kept before. No room, or no permission, costs time and nothing else."""
+    def save(self, view: StreamView) -> bool:
+        """Keep a view instead of the one kept before; whether it was. What cannot be written costs time and nothing else."""
         try:
             self._write(self.path(view.stream), snapshot.dump(view, self._seal))
         except (OSError, MemoryActorsError) as error:
             _LOG.warning("no snapshot of %s could be written: %s", view.stream, error)
+            return False
+        except Exception:  # noqa: BLE001 - a read is not lost with its snapshot; that a view cannot be packed is a mistake of ours
+            _LOG.exception("no snapshot of %s could be made", view.stream)
+            return False
+        return True
 
     def drop(self, stream: StreamId) -> None:
         """Keep nothing of the stream, whatever a writer that died has left included."""
@@ -117,12 +123,14 @@ def _temporary(path: Path) -> Path:
 
 def check_snapshots(log: Log, snapshots: Snapshots) -> list[str]:
     """What the snapshots say that the log does not: evidence of lost events. Nothing is changed."""
-    found = []
-    for header in snapshots.headers():
-        standing = log.holds(header.stream, header.start, header.tail)
-        if problem := standing_problem(header.stream, header.tail, standing):
-            found.append(problem)
-    return found
+    return [problem for header in snapshots.headers() if (problem := _problem(log, header))]
+
+
+def _problem(log: Log, header: Header) -> str | None:
+    try:
+        return standing_problem(header.stream, header.tail, log.holds(header.stream, header.start, header.tail))
+    except MemoryActorsError as error:
+        return f"the snapshot of {header.stream} cannot be held against its log: {error}"
 
 
 @cache

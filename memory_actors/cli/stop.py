@@ -8,6 +8,16 @@ from memory_actors.cli import show
 from memory_actors.cli.options import Chosen, common
 
 
+def _here() -> str | None:
+    """What finds the Ray on this machine; None where none is, and so no actor. One that is there and does not answer is an error."""
+    from memory_actors.cluster import connection  # noqa: PLC0415
+
+    try:
+        return None if connection.found() == "local" else "auto"
+    except ClusterUnavailable:
+        return None
+
+
 @click.command()
 @click.option("--all", "every", is_flag=True, help="of every store on the cluster")
 @click.option("--now", is_flag=True, help="without finishing background work; it is found again")
@@ -18,12 +28,8 @@ def stop(chosen: Chosen, every: bool, now: bool) -> None:
 
     settings = chosen.settings()
     store = None if every else open_store(settings.store)
-    try:
-        ended = end_actors("auto" if settings.ray in ("off", "local") else settings.ray, store, finish=not now)
-    except ClusterUnavailable:
-        if chosen.ray is not None:
-            raise
-        ended = []  # where no Ray is, no actor is
+    where = _here() if settings.ray in ("off", "local") else settings.ray
+    ended = [] if where is None else end_actors(where, store, finish=not now)
     if chosen.json:
         show.as_json({"ended": ended})
         return

@@ -14,48 +14,65 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
-from events.errors import ClusterUnavailable
+from events.errors import ClusterUnavailable, InvalidInput
 from memory_actors.cluster.address import check_address
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OBJECT_STORE_BYTES = 80_000_000
 ANSWER_SECONDS = 2.0
 LOOK_SECONDS = 5.0
-LET_GO_SECONDS = 20.0
+LET_GO_SECONDS = 5.0
+"""Calls to actors that are gone fail in two; what waits for one to be made would wait for ever."""
+
+
+class Owner:
+    """A hold on the connection: as long as there is one, it is kept, and made anew when it is lost."""
 
 
 class Connection:
-    """This process's connection to Ray: made for the first writer, ended with the last, unless it was the caller's own.
+    """This process's connection to Ray: made for its first owner, ended with the last, unless it was the caller's own.
 
-    It is watched: Ray kills a process whose cluster has been gone for a minute, and with no connection it would make one by
+    It is watched: Ray kills a process whose cluster has been gone for a minute, and without a connection it would make one by
     itself, to wherever it likes. So whoever asks Ray anything does so in `using`, and a lost connection is let go at once.
+    `made` counts connections: handles of an earlier one are of no use.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._quiet = threading.Condition(self._lock)
         self._using = 0
-        self._writers = 0
+        self._owners: set[Owner] = set()
+        self._where = ""
         self._agents: subprocess.Popen[bytes] | None = None
         self._gone = threading.Event()
+        self.made = 0
 
-    def join(self, address: str) -> bool:
-        """Connect, or start a Ray; whether it is ours to end. "local" never attaches to a stranger's cluster."""
+    def join(self, address: str) -> Owner | None:
+        """Connect, or start a Ray; None where the caller has one already. "local" never attaches to a stranger's cluster.
+
+        Raises InvalidInput for another address than the one that this process is connected to: Ray takes one at a time.
+        """
         with self._lock:
+            if not self._owners and ray.is_initialized():
+                return None
+            if self._owners and address not in (self._where, "local" if self._where == "local" else "auto"):
+                raise InvalidInput(
+                    f"this process is on the Ray at {self._where!r} already, and can be on one only; close its memories first"
+                )
             if not ray.is_initialized():
-                self._end()
                 self._begin(address)
-            elif not self._writers:
-                return False
-            self._writers += 1
-            return True
+            owner = Owner()
+            self._owners.add(owner)
+            return owner
 
     @contextmanager
-    def using(self) -> Iterator[None]:
-        """While Ray is asked something. Raises ClusterUnavailable without a connection."""
+    def using(self, made: int | None = None) -> Iterator[None]:
+        """While Ray is asked something. Raises ClusterUnavailable without a connection, or with another than the one meant."""
         with self._lock:
             if not ray.is_initialized():
                 raise ClusterUnavailable("Ray has been shut down since this memory was opened; open it again")
+            if made not in (None, self.made):
+                raise ClusterUnavailable("the connection to Ray was lost and made anew meanwhile")
             self._using += 1
         try:
             yield
@@ -69,30 +86,27 @@ class Connection:
         node = ray._private.worker._global_node  # noqa: SLF001 - there is no public way
         if not ray.is_initialized() or node is None:
             return False
-        host, _, port = str(node.gcs_address).rpartition(":")
-        return _answers(socket.AF_UNIX, node.raylet_socket_name) and _answers(socket.AF_INET, (host, int(port)))
+        return _raylet_answers(node.raylet_socket_name) and _head_answers(str(node.gcs_address))
 
     def rejoin(self, address: str) -> None:
         """Connect again, unless somebody in this process already has."""
         with self._lock:
-            if not self.alive():
-                writers = self._writers
-                self._let_go()
+            if not self.alive() and self._let_go():
                 self._begin(address)
-                self._writers = writers
 
-    def leave(self) -> None:
-        """One writer less. The last one ends a Ray that was started here, its actors with it."""
+    def leave(self, owner: Owner) -> None:
+        """One owner less. The last one ends a Ray that was started here, its actors with it."""
         with self._lock:
-            self._writers -= 1
-            if self._writers == 0:
-                self._end()
+            self._owners.discard(owner)
+            if not self._owners and self._let_go():
+                self._where = ""
 
     def _begin(self, address: str) -> None:
-        where = _found() if address == "auto" else address
+        where = found() if address == "auto" else address
         check_address(where)
         with _on_loopback(where == "local" or where.rpartition(":")[0] in LOOPBACK):
             _connect(address)
+        self._where, self.made = where, self.made + 1
         self._agents = _watch() if address == "local" else None
         self._gone = threading.Event()
         threading.Thread(target=self._look, args=(self._gone,), name="memory-actors-connection", daemon=True).start()
@@ -104,15 +118,13 @@ class Connection:
                 with self._lock:
                     if not gone.is_set() and not self.alive():
                         self._let_go()
-                return
 
-    def _let_go(self) -> None:
-        """Once nobody is using it: those who are get an error within seconds."""
-        self._quiet.wait_for(lambda: not self._using, LET_GO_SECONDS)
-        self._end()
-
-    def _end(self) -> None:
-        self._writers = 0
+    def _let_go(self) -> bool:
+        """End the connection once nobody is using it: those who are get an error within seconds. False if another was made meanwhile."""
+        seen = self.made
+        self._quiet.wait_for(lambda: not self._using or self.made != seen, LET_GO_SECONDS)
+        if self.made != seen:
+            return False
         self._gone.set()
         if self._agents is not None:
             self._agents.kill()
@@ -120,13 +132,23 @@ class Connection:
             self._agents = None
         if ray.is_initialized():
             ray.shutdown()
+        return True
 
 
-def _answers(family: int, address: Any) -> bool:
+def _raylet_answers(path: str) -> bool:
     try:
-        with socket.socket(family) as other:
-            other.settimeout(ANSWER_SECONDS)
-            other.connect(address)
+        with socket.socket(socket.AF_UNIX) as raylet:
+            raylet.settimeout(ANSWER_SECONDS)
+            raylet.connect(path)
+    except OSError:
+        return False
+    return True
+
+
+def _head_answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
     except OSError:
         return False
     return True
@@ -134,6 +156,22 @@ def _answers(family: int, address: Any) -> bool:
 
 CONNECTION = Connection()
 start, stop, alive, rejoin, using = CONNECTION.join, CONNECTION.leave, CONNECTION.alive, CONNECTION.rejoin, CONNECTION.using
+
+
+def made() -> int:
+    """How many connections this process has made: which one it is on."""
+    return CONNECTION.made
+
+
+@contextmanager
+def joined(address: str) -> Iterator[None]:
+    """For as long as it takes."""
+    owner = start(address)
+    try:
+        yield
+    finally:
+        if owner is not None:
+            stop(owner)
 
 
 def node_id() -> str:
@@ -185,7 +223,7 @@ def _children(pid: int | str) -> list[str]:
     return [child for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()]
 
 
-def _found() -> str:
+def found() -> str:
     """What Ray will take for "auto": it may be the address of a cluster that is no more."""
     try:
         return ray._private.services.canonicalize_bootstrap_address("auto") or "local"  # noqa: SLF001 - there is no public way

@@ -4,7 +4,7 @@ from typing import Any
 
 import ray
 
-from memory_actors.cluster.packing import packed, parts
+from memory_actors.cluster.packing import in_parts
 from memory_actors.cluster.spec import PREFIX, Home
 
 
@@ -31,11 +31,11 @@ def homes(store_id: str = "", path: str = "") -> list[Home]:
     return [Home(name, "") for name in sorted(found) if name in wanted or (not store_id and name.startswith(PREFIX))]
 
 
-def end_all(home: Home, *, finish: bool) -> list[str]:
-    """End all actors of a home, and say which; `finish`: after their background work."""
+def end_all(home: Home, *, finish: bool, seconds: float) -> list[str]:
+    """End all actors of a home, and say which; `finish`: after their background work, if that takes no longer."""
     if finish:
-        closing = [actor.call.remote("close", *parts(packed(()))) for _, actor in named_actors(home.namespace, "enricher:")]
-        ray.wait(closing, num_returns=len(closing)) if closing else None
+        closing = [actor.call.remote("close", *in_parts()) for _, actor in named_actors(home.namespace, "enricher:")]
+        ray.wait(closing, num_returns=len(closing), timeout=seconds) if closing else None
     ended = named_actors(home.namespace)
     for _, actor in ended:
         ray.kill(actor)

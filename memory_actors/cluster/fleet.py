@@ -5,13 +5,15 @@ that was joined when they have been idle. What is asked may be repeated: command
 """
 
 import threading
+from collections import OrderedDict
+from concurrent.futures import Future
 from contextlib import suppress
 from time import monotonic
 from typing import Any
 from zlib import crc32
 
 import ray
-from ray.exceptions import ActorDiedError, GetTimeoutError, PendingCallsLimitExceeded, RayActorError, RayError, RayTaskError
+from ray.exceptions import ActorDiedError, ActorUnschedulableError, GetTimeoutError, PendingCallsLimitExceeded, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from tenacity import (
     RetryCallState,
@@ -19,16 +21,15 @@ from tenacity import (
     retry_if_exception_type,
     stop_after_attempt,
     stop_before_delay,
-    stop_never,
     wait_random_exponential,
 )
 
 from events.errors import Busy, ClusterUnavailable, InvalidInput, MemoryActorsError, OutcomeUnknown
 from events.ids import StreamId
-from memory_actors.cluster.connection import alive, using
+from memory_actors.cluster.connection import alive, made, using
 from memory_actors.cluster.directory import handle
 from memory_actors.cluster.machine import memory_bytes, room_for_actors
-from memory_actors.cluster.packing import packed, parts, unpacked
+from memory_actors.cluster.packing import in_parts, unpacked
 from memory_actors.cluster.roles import THREADS
 from memory_actors.cluster.spec import PREFIX, Home, Role, Sent, Spec
 
@@ -36,10 +37,14 @@ OVERFLOW_POOL = 4
 """The users who find no room for an actor of their own share so many."""
 PENDING_CALLS = 256
 ATTEMPTS = 30
+HOSTINGS = 4096
+"""So many handles are kept; an actor lives on without."""
 FULL_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 FETCHED_AT_ONCE = 128
 """Parts in one reply: Ray takes 10 MB of them into it."""
+DEAD = ActorDiedError, ActorUnschedulableError
+"""For good: the next call makes another."""
 _JITTERED = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
 
 
@@ -54,42 +59,54 @@ class Hosting:
 class Fleet:
     """Reaches the actor of a role that has a stream; see `memory_actors.cluster.remote.Asks`."""
 
-    def __init__(self, spec: Spec, sent: Sent, home: Home, host: Any) -> None:
-        self._spec, self._sent, self._home, self._host = spec, sent, home, host
+    def __init__(self, spec: Spec, sent: Sent, home: Home, host: Any, deadline: float) -> None:
+        self._spec, self._sent, self._home, self._host, self._deadline = spec, sent, home, host, deadline
         self._full_until = 0.0
         self._making = threading.Lock()
-        self._hostings: dict[str, Hosting] = {}
+        self._hostings: OrderedDict[str, Hosting] = OrderedDict()
+        self.made = made()
 
     # -- asking
 
-    def ask(self, role: Role, stream: StreamId, method: str, *arguments: Any, endless: bool = False) -> Any:
-        """What the method gives. Raises what it raises; Busy, OutcomeUnknown and ClusterUnavailable after the deadline."""
-        ends = monotonic() + self._spec.settings.deadline
+    def ask(self, role: Role, stream: StreamId, method: str, *arguments: Any, within: float | None = None) -> Any:
+        """What the method gives. Raises what it raises; Busy, OutcomeUnknown and ClusterUnavailable after so many seconds."""
+        seconds = self._deadline if within is None else within
         attempts = Retrying(
             retry=retry_if_exception_type((Busy, OutcomeUnknown)),
             wait=_wait,
-            stop=stop_after_attempt(ATTEMPTS) | (stop_never if endless else stop_before_delay(self._spec.settings.deadline)),
+            stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(seconds),
             reraise=True,
         )
-        return attempts(self._asked, role, stream, method, parts(packed(arguments)), None if endless else ends)
+        return attempts(self._asked, role, stream, method, in_parts(*arguments), monotonic() + seconds)
 
     def tell(self, role: Role, stream: StreamId, method: str, *arguments: Any) -> None:
         """The same without waiting; it may be lost."""
-        with suppress(RayError, ClusterUnavailable), using():
-            self._hosting(role, stream).actor.call.remote(method, *parts(packed(arguments)))
+        with suppress(RayError, MemoryActorsError), using(self.made):
+            self._told(self._hosting(role, stream), method, *arguments)
 
     def hint(self, role: Role, stream: StreamId, method: str, *arguments: Any) -> None:
         """As `tell`, where the actor is there already."""
-        with suppress(RayError, ClusterUnavailable), using():
+        with suppress(RayError, MemoryActorsError), using(self.made):
             name = self._name(role, stream)
-            found = self._hostings[name].actor if name in self._hostings else handle(name, self._home.namespace)
-            if found is not None:
-                found.call.remote(method, *parts(packed(arguments)))
+            hosting = self._hostings.get(name)
+            if hosting is None and (found := handle(name, self._home.namespace)) is not None:
+                hosting = Hosting(name, found)
+            if hosting is not None:
+                self._told(hosting, method, *arguments)
 
-    def _asked(self, role: Role, stream: StreamId, method: str, arguments: list[bytes], ends: float | None) -> Any:
+    def _told(self, hosting: Hosting, method: str, *arguments: Any) -> None:
+        """That the actor is dead for good shows in the reply only."""
+
+        def look(reply: Future[Any]) -> None:
+            if isinstance(reply.exception(), DEAD):
+                self._forget(hosting)
+
+        hosting.actor.call.remote(method, *in_parts(*arguments)).future().add_done_callback(look)
+
+    def _asked(self, role: Role, stream: StreamId, method: str, arguments: list[bytes], ends: float) -> Any:
         hosting = None
         try:
-            with using():
+            with using(self.made):
                 hosting = self._hosting(role, stream)
                 self._greet(role, hosting, _left(ends))
                 reply = ray.get(hosting.actor.call.remote(method, *arguments), timeout=_left(ends))
@@ -97,14 +114,16 @@ class Fleet:
         except RayTaskError:
             raise  # an error that is no MemoryActorsError is a defect: it is an instance of its own type too
         except RayError as error:
-            if hosting is not None and isinstance(error, ActorDiedError):
+            if hosting is not None and isinstance(error, DEAD):
                 self._forget(hosting)
             raise self._translated(stream, error) from error
+        except SystemExit as error:  # what Ray gives to who waits while the connection is let go
+            raise ClusterUnavailable(f"the connection to Ray was lost while {stream} was asked; repeat with the same id") from error
         if isinstance(answer, MemoryActorsError):
             raise answer
         return answer
 
-    def _fetched(self, hosting: Hosting, held: Any, ends: float | None) -> list[bytes]:
+    def _fetched(self, hosting: Hosting, held: Any, ends: float) -> list[bytes]:
         found: list[bytes] = []
         while len(found) < held.count:
             count = min(FETCHED_AT_ONCE, held.count - len(found))
@@ -112,7 +131,7 @@ class Fleet:
             found += ray.get(references if count > 1 else [references], timeout=_left(ends))
         return found
 
-    def _greet(self, role: Role, hosting: Hosting, seconds: float | None) -> None:
+    def _greet(self, role: Role, hosting: Hosting, seconds: float) -> None:
         """Raises InvalidInput for an actor of the user's that decides by another policy, or embeds by another model, than the caller's."""
         if hosting.greeted or role != "user":
             return
@@ -127,13 +146,11 @@ class Fleet:
         """What an error of Ray's means for the caller."""
         if isinstance(error, PendingCallsLimitExceeded):
             return Busy(f"{stream} has {PENDING_CALLS} calls waiting")
-        if not alive():
+        if self.made != made() or not alive():
             return ClusterUnavailable(f"the cluster is gone, and what was sent for {stream} may be durable or not; repeat with the same id")
         if isinstance(error, GetTimeoutError):
-            return OutcomeUnknown(f"no reply for {stream} within {self._spec.settings.deadline:.0f} s; repeat with the same id")
-        if isinstance(error, RayActorError):
-            return OutcomeUnknown(f"the actor of {stream} died, more than once; repeat with the same id")
-        return ClusterUnavailable(f"Ray failed, and what was sent for {stream} may be durable or not; repeat with the same id ({error})")
+            return OutcomeUnknown(f"no reply for {stream} in time; repeat with the same id")
+        return OutcomeUnknown(f"the actor of {stream} was lost, more than once; repeat with the same id ({type(error).__name__})")
 
     # -- the actors
 
@@ -144,9 +161,11 @@ class Fleet:
     def _hosting(self, role: Role, stream: StreamId) -> Hosting:
         with self._making:
             name = self._name(role, stream)
-            if name not in self._hostings:
-                self._hostings[name] = Hosting(name, self._made(role, name))
-            return self._hostings[name]
+            hosting = self._hostings.pop(name, None) or Hosting(name, self._made(role, name))
+            self._hostings[name] = hosting
+            while len(self._hostings) > HOSTINGS:
+                self._hostings.popitem(last=False)
+            return hosting
 
     def _name(self, role: Role, stream: StreamId) -> str:
         settings = self._spec.settings
@@ -206,15 +225,15 @@ class Fleet:
     def close(self, *, finish: bool = True) -> None:  # noqa: ARG002 - the actors go on, and so does their work
         """Let go of the handles; the actors stay."""
         with self._making:
-            self._hostings = {}
+            self._hostings.clear()
 
 
 def _share(stream: StreamId, count: int) -> int:
     return crc32(stream.folder.encode()) % count
 
 
-def _left(ends: float | None) -> float | None:
-    return None if ends is None else max(ends - monotonic(), 0.0)
+def _left(ends: float) -> float:
+    return max(ends - monotonic(), 0.0)
 
 
 def _wait(state: RetryCallState) -> float:

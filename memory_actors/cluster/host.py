@@ -4,7 +4,6 @@ Ray may run two instances of one named actor at once, and may lose a call or its
 is in storage, every command has an id, and a read may be repeated. So Ray's own retries are off.
 """
 
-import itertools
 import os
 import threading
 from collections import OrderedDict
@@ -15,19 +14,22 @@ from typing import Any
 import msgspec
 import ray
 
+from events import ambient
 from events.errors import Busy, MemoryActorsError
 from memory_actors.cluster.fleet import Fleet
 from memory_actors.cluster.packing import PART_BYTES, packed, parts, unpacked
 from memory_actors.cluster.roles import MADE, Place
 from memory_actors.cluster.spec import Home, Role, Sent
 
-HELD_ANSWERS = 64
+HELD_BYTES = 100_000_000
+NESTED = 0.5
+"""What an actor asks of another takes at most this part of its client's deadline: so the inner one gives up first."""
 
 
 class Held(msgspec.Struct, frozen=True):
     """An answer too large for one reply: it is fetched in `count` parts."""
 
-    key: int
+    key: str
     count: int
 
 
@@ -40,9 +42,8 @@ class Host:
     def __init__(self, role: Role, sent: Sent, home: Home) -> None:
         self._role, self._sent, self._home = role, sent, home
         self._made: Any = None
-        self._opening = threading.Lock()
-        self._held: OrderedDict[int, list[bytes]] = OrderedDict()
-        self._keys = itertools.count()
+        self._opening, self._counting = threading.Lock(), threading.Lock()
+        self._held: OrderedDict[str, list[bytes]] = OrderedDict()
         self._calls = 0
         self._used = threading.Event()
         threading.Thread(target=self._end_when_idle, daemon=True).start()
@@ -65,39 +66,44 @@ class Host:
             return self._reply(packed(answer))
 
     def fetch(self, held: Held, start: int, count: int) -> Any:
-        """Parts of a held answer, as many as `num_returns` says; with the last one it is let go."""
-        found = self._held.get(held.key)
-        if found is None:
-            raise Busy("the answer was not fetched in time; ask again")
-        if start + count >= held.count:
-            self._held.pop(held.key, None)
-        taken = found[start : start + count]
-        return taken if count > 1 else taken[0]
+        """Parts of a held answer, as many as `num_returns` says; with the last one it is let go. Raises Busy where it has been let go before."""
+        with self._in_use(), self._counting:
+            found = self._held.get(held.key)
+            if found is None:
+                raise Busy("the answer was not fetched in time; ask again")
+            if start + count >= held.count:
+                del self._held[held.key]
+            return found[start : start + count] if count > 1 else found[start]
 
     def _reply(self, body: bytes) -> bytes | Held:
+        """What is held is bounded: the answer that nobody has fetched for longest goes. A key is never that of another instance."""
         if len(body) <= PART_BYTES:
             return body
-        held = Held(next(self._keys), len(parts(body)))
-        self._held[held.key] = parts(body)
-        while len(self._held) > HELD_ANSWERS:
-            self._held.popitem(last=False)
+        held = Held(ambient.new_id(), len(parts(body)))
+        with self._counting:
+            self._held[held.key] = parts(body)
+            while len(self._held) > 1 and sum(map(len, self._held.values())) * PART_BYTES > HELD_BYTES:
+                self._held.popitem(last=False)
         return held
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
-        self._calls += 1
+        with self._counting:
+            self._calls += 1
         self._used.set()
         try:
             yield
         finally:
-            self._calls -= 1
+            with self._counting:
+                self._calls -= 1
             self._used.set()
 
     def _opened(self) -> Any:
         with self._opening:
             if self._made is None:
                 spec = self._sent.spec()
-                self._made = MADE[self._role](Place(spec, Fleet(spec, self._sent, self._home, ACTOR)))
+                fleet = Fleet(spec, self._sent, self._home, ACTOR, spec.settings.deadline * NESTED)
+                self._made = MADE[self._role](Place(spec, fleet))
             return self._made
 
     def _end_when_idle(self) -> None:

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from events.errors import Busy, InvalidInput
+from events.log.files import Files
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -62,6 +63,7 @@ def kept_in(path: Path, done: type[Done], key: Callable[[Item], str]) -> Iterato
         os.ftruncate(file, len(whole))
         if not whole:
             _append(file, HEADER)
+        Files().fsync_folder(path.parent)
         yield Kept(file, done, key, found)
     finally:
         os.close(file)

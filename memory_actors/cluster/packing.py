@@ -8,15 +8,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from events.commands import Command
+from events.errors import InvalidInput
 
 PART_BYTES = 64_000
 """Ray keeps values of 100 KB and more in its object store, and smaller ones, up to 10 MB a call, in the call."""
 CALL_BYTES = 8_000_000
+"""Commands are cut into calls of about this, which leaves room for one that is as large as a turn may be."""
+MOST_BYTES = 9_900_000
 
 
 def parts(body: bytes) -> list[bytes]:
     """The body, cut; at least one part."""
     return [body[start : start + PART_BYTES] for start in range(0, len(body), PART_BYTES)] or [b""]
+
+
+def in_parts(*values: Any) -> list[bytes]:
+    """The arguments of a call. Raises InvalidInput for more than fits into one."""
+    body = packed(values)
+    if len(body) > MOST_BYTES:
+        raise InvalidInput(f"a call carries at most {MOST_BYTES:,} bytes, not {len(body):,}; ask for less at once")
+    return parts(body)
 
 
 def packed(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""The ports of writing, reading, background work and embedding, over actors elsewhere. What is asked is the same; Ray is not known here."""
+"""The ports of writing, reading, background work and embedding, over actors elsewhere. What is asked is the same."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -10,9 +10,12 @@ from events.envelope import Vectors
 from events.ids import StreamId
 from memory_actors.actors.embedder_actor import BATCH_TEXTS
 from memory_actors.actors.user_actor import Reply
+from memory_actors.actors.writer import acks
 from memory_actors.cluster.packing import batches
+from memory_actors.cluster.spec import Role
 from memory_actors.models.embedder import Embedder
 
+DRAIN_SECONDS = 86_400.0
 ANYBODY = StreamId("", "")
 """The stream to name where the role's actor is the same for all."""
 
@@ -20,13 +23,13 @@ ANYBODY = StreamId("", "")
 class Asks(Protocol):
     """Reaches the actor of a role that has a stream."""
 
-    def ask(self, role: Any, stream: StreamId, method: str, *arguments: Any, endless: bool = False) -> Any:
-        """What the method gives. Safe to repeat, so it is repeated until the deadline; `endless`: there is none."""
+    def ask(self, role: Role, stream: StreamId, method: str, *arguments: Any, within: float | None = None) -> Any:
+        """What the method gives. Safe to repeat, so it is repeated for so many seconds, or until the deadline."""
 
-    def tell(self, role: Any, stream: StreamId, method: str, *arguments: Any) -> None:
+    def tell(self, role: Role, stream: StreamId, method: str, *arguments: Any) -> None:
         """The same without an answer; it may be lost."""
 
-    def hint(self, role: Any, stream: StreamId, method: str, *arguments: Any) -> None:
+    def hint(self, role: Role, stream: StreamId, method: str, *arguments: Any) -> None:
         """As `tell`, where the actor is there already."""
 
     def close(self, *, finish: bool = True) -> None:
@@ -60,10 +63,13 @@ class RemoteProjections:
 
 
 class RemoteWork:
-    """Background work, in the user's enricher. The user's actor tells it of what was recorded, so `wrote` is its to say."""
+    """Background work, in the user's enricher. The user's actor tells it of what was recorded, so `wrote` is its to say.
 
-    def __init__(self, asks: Asks) -> None:
-        self._asks = asks
+    Where there are no `enrichers`, nobody waits for them: what is due is left to `enrich`.
+    """
+
+    def __init__(self, asks: Asks, enrichers: int) -> None:
+        self._asks, self._enrichers = asks, enrichers
 
     def wrote(self, stream: StreamId) -> None:
         """Nothing: the user's actor has told its enricher already."""
@@ -71,17 +77,21 @@ class RemoteWork:
     def served(self, stream: StreamId, command: RecordRecall, *, now: bool = False) -> None:
         """Keep what a live read gave: before this returns; or later, and then it may be lost with the enricher."""
         if now:
-            self._asks.ask("user", stream, "execute", stream, [command])
-        else:
+            acks(self._asks.ask("user", stream, "execute", stream, [command]))
+        elif self._enrichers:
             self._asks.tell("enricher", stream, "served", stream, command)
+        else:
+            self._asks.tell("user", stream, "execute", stream, [command])
 
     def wait(self, stream: StreamId, seconds: float) -> None:
         """Until nothing is due for the stream, but no longer than this; loading a model is not counted."""
-        self._asks.ask("enricher", stream, "wait", stream, seconds)
+        if self._enrichers:
+            self._asks.ask("enricher", stream, "wait", stream, seconds)
 
     def drain(self, stream: StreamId) -> None:
         """Until nothing is due for the stream. Raises what kept the work from being done."""
-        self._asks.ask("enricher", stream, "drain", stream, endless=True)
+        if self._enrichers:
+            self._asks.ask("enricher", stream, "drain", stream, within=DRAIN_SECONDS)
 
     def close(self, *, finish: bool = True) -> None:
         """Let go of all actors."""

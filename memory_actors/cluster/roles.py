@@ -1,4 +1,4 @@
-"""What kinds of actors there are, and of which plain class each is made, in whatever process hosts it. Knows no Ray.
+"""What kinds of actors there are, and of which plain class each is made, in whatever process hosts it.
 
 | role | how many | what it does |
 |---|---|---|
@@ -8,6 +8,7 @@
 | embedder | one | the one place with the model |
 """
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,6 +35,7 @@ from memory_actors.models.embedder import Embedder
 from memory_actors.policies import Policies
 
 TELL_AGAIN_SECONDS = 15.0
+TELLS = 8
 
 
 class Place:
@@ -54,32 +56,37 @@ class Place:
         chosen = self.spec.chosen()
         return None if chosen is None else RemoteEmbedder(self.asks, chosen)
 
-    def work(self) -> Work | None:
-        """The enrichers, where there are any."""
-        return RemoteWork(self.asks) if self.settings.enrichers else None
+    def work(self) -> Work:
+        """The enrichers."""
+        return RemoteWork(self.asks, self.settings.enrichers)
 
 
 class Recorder:
-    """The UserActor, and its enricher told of what it has recorded: again and again until it is done, for an enricher may die.
+    """The UserActor, and its enricher told of what it has recorded: again, at growing intervals, until it is done; for an enricher may die.
 
-    What is derived from a backfill is its sender's to send.
+    What is derived from a backfill is its sender's to send. What another actor has done is not known here, so telling ends
+    after `TELLS` times; the next command or live read begins it anew.
     """
 
     def __init__(self, actor: UserActor, tell: Callable[[StreamId], None], seconds: float = TELL_AGAIN_SECONDS) -> None:
         self._actor, self._tell, self._seconds = actor, tell, seconds
-        self._due: dict[StreamId, None] = {}
+        self._due: dict[StreamId, int] = {}
         self._teller: threading.Thread | None = None
 
     def execute(self, stream: StreamId, commands: Sequence[Command]) -> list[Reply]:
         """As the UserActor."""
         replies = self._actor.execute(stream, commands)
-        if any(command.backfill for command in commands) or not self._actor.is_due(stream):
+        if not self._actor.is_due(stream):
             self._due.pop(stream, None)
-        else:
-            self._due[stream] = None
+        elif not any(command.backfill for command in commands):
+            self._due[stream] = 0
             self._tell(stream)
             self._tell_again()
         return replies
+
+    def resting(self) -> bool:
+        """Whether nobody is to be told."""
+        return not self._due
 
     def _tell_again(self) -> None:
         if self._teller is None:
@@ -87,10 +94,14 @@ class Recorder:
             self._teller.start()
 
     def _run(self) -> None:
-        while True:
+        for tick in itertools.count(1):
             threading.Event().wait(self._seconds)
-            for stream in list(self._due):
-                self._tell(stream)
+            for stream, tells in list(self._due.items()):
+                if tells >= TELLS:
+                    self._due.pop(stream, None)
+                elif tick % 2**tells == 0:
+                    self._due[stream] = tells + 1
+                    self._tell(stream)
 
 
 def _user(place: Place) -> UserActor | Recorder:

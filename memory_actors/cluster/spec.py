@@ -53,7 +53,7 @@ class Home(msgspec.Struct, frozen=True):
 class Sent(msgspec.Struct, frozen=True):
     """A spec on its way: unpacked by the first call, because an actor that cannot be made is dead for good.
 
-    `greeting` differs for specs that decide differently: by the policy given, or the embedder's name.
+    `greeting` differs for specs that decide differently: by the policy given, the embedder's name, or whether anybody enriches.
     """
 
     packed: bytes
@@ -64,7 +64,9 @@ class Sent(msgspec.Struct, frozen=True):
     def of(cls, spec: Spec) -> "Sent":
         """Raises InvalidInput for an embedder that cannot be sent."""
         chosen = spec.chosen()
-        greeting = hashlib.blake2b(repr((spec.policy, "" if chosen is None else chosen.model)).encode(), digest_size=4)
+        greeting = hashlib.blake2b(
+            repr((spec.policy, "" if chosen is None else chosen.model, spec.settings.enrichers > 0)).encode(), digest_size=4
+        )
         try:
             return cls(cloudpickle.dumps(spec), greeting.hexdigest(), spec.settings.idle_seconds)
         except (TypeError, AttributeError, pickle.PicklingError) as error:

@@ -1,7 +1,7 @@
 """Work that is independent item by item, here or as Ray tasks.
 
-A task may run twice, when its worker is killed and Ray tries again, so `function` must leave the same behind as after one run:
-evaluation writes into a folder of its own that it removes, replays write nothing, and what is recorded has command ids.
+A task may run again after any part of it, when its worker is killed and Ray tries again, so `function` must be safe to repeat:
+evaluation writes into a folder of its own that it removes, replays write nothing, and an ingest finds in the log what it recorded.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -49,14 +49,10 @@ def _here(function: Callable[[Item], Done], items: Sequence[Item], due: Sequence
 def _on_ray(
     function: Callable[[Item], Done], items: Sequence[Item], due: Sequence[int], ray: str, *, pinned: bool
 ) -> Iterator[tuple[int, Done]]:
-    from memory_actors.cluster.connection import start, stop  # noqa: PLC0415 - Ray takes a second to import, and is often off
+    from memory_actors.cluster.connection import joined  # noqa: PLC0415 - Ray takes a second to import, and is often off
 
-    ours = start(ray)
-    try:
+    with joined(ray):
         yield from _tasks(function, items, due, _node() if pinned else None)
-    finally:
-        if ours:
-            stop()
 
 
 def _tasks(function: Callable[[Item], Done], items: Sequence[Item], due: Sequence[int], node: str | None) -> Iterator[tuple[int, Done]]:
@@ -66,19 +62,17 @@ def _tasks(function: Callable[[Item], Done], items: Sequence[Item], due: Sequenc
     where = "DEFAULT" if node is None else NodeAffinitySchedulingStrategy(node, soft=False)
     task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy=where)(_unpacking(function))
     running: dict[Any, int] = {}
-    waiting = iter(due)
+    large: list[int] = []
+    waiting = _packed(items, due, large)
     try:
         while True:
-            for place in _some(waiting, SUBMITTED * max(_cores(node), 1) - len(running)):
-                body = ray.cloudpickle.dumps(items[place])
-                if len(body) > CALL_BYTES:
-                    yield place, function(items[place])
-                else:
-                    running[task.remote(*parts(body))] = place
+            for place, pieces in _some(waiting, SUBMITTED * max(_cores(node), 1) - len(running)):
+                running[task.remote(*pieces)] = place
             if not running:
-                return
+                break
             [ready], _ = ray.wait(list(running))
             yield running.pop(ready), _result(ready)
+        yield from _here(function, items, large)
     finally:
         for reference in running if ray.is_initialized() else ():
             ray.cancel(reference)
@@ -93,8 +87,20 @@ def _unpacking(function: Callable[[Item], Done]) -> Callable[..., Done]:
     return of
 
 
-def _some(waiting: Iterator[int], most: int) -> Iterator[int]:
-    return (place for _, place in zip(range(most), waiting, strict=False))
+def _packed(items: Sequence[Any], due: Sequence[int], large: list[int]) -> Iterator[tuple[int, list[bytes]]]:
+    """Places with their items in parts. What is more than a call may carry becomes one of the `large`, which are done here at last."""
+    import ray  # noqa: PLC0415
+
+    for place in due:
+        body = ray.cloudpickle.dumps(items[place])
+        if len(body) > CALL_BYTES:
+            large.append(place)
+        else:
+            yield place, parts(body)
+
+
+def _some(waiting: Iterator[Item], most: int) -> Iterator[Item]:
+    return (one for _, one in zip(range(most), waiting, strict=False))
 
 
 def _node() -> str:

@@ -8,6 +8,7 @@ from datetime import date, datetime
 import msgspec
 
 from events.envelope import Envelope
+from events.errors import Busy, ClusterUnavailable, OutcomeUnknown
 from events.log.row import Row
 from events.policy import Policy
 from memory_actors.models.embedder import Embedder
@@ -67,6 +68,11 @@ class Reader:
         self._naive: Naive = naive
         self._legs = view.legs(basis.seq)
 
+    @property
+    def policy(self) -> Policy:
+        """By which it ranks and renders."""
+        return self._policy
+
     def valid_at(self, time: Time | None) -> int | None:
         """The instant of a `valid_at`."""
         return None if time is None else parse_time(time, now=self._clock, use="valid_at", naive=self._naive).at
@@ -98,7 +104,10 @@ class Reader:
         dimensions = self._legs.turns.embedded(self.basis.seq, self._embedder.model)
         if not dimensions:
             return None
-        vector: Vector = self._embedder.embed([query])[0]
+        try:
+            vector: Vector = self._embedder.embed([query])[0]
+        except (Busy, ClusterUnavailable, OutcomeUnknown):
+            return None  # it may be there the next time; the answer says what is missing
         return vector if len(vector) == dimensions else None
 
     def context(

@@ -65,6 +65,11 @@ class DenseRows:
         self._owners.extend(np.full(len(rows), owner, np.int64))
         self._entered.extend(np.full(len(rows), seq, np.int64))
 
+    @property
+    def graph_bytes(self) -> int:
+        """About what its graphs take, which are built when they are first asked."""
+        return self._segments.bytes
+
     def visible(self, seq: int) -> int:
         """How many rows had been recorded at `seq`."""
         return int(np.searchsorted(self._entered.all(), seq, side="right"))

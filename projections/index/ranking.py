@@ -101,6 +101,11 @@ class TurnIndex:
     def __len__(self) -> int:
         return len(self._turns)
 
+    @property
+    def graph_bytes(self) -> int:
+        """About what the graphs of its vectors take."""
+        return self._dense.graph_bytes
+
     def add(self, seq: int, *, conversation: str, turn: int, role: str, speaker: str | None, content: str, occurred_at: int) -> None:
         """Enters a turn at `seq`. `turn` is its place in its conversation, from 1; `occurred_at` in microseconds."""
         if turn < 1:

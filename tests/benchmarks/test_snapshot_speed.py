@@ -20,7 +20,8 @@ from events.log.store import create_store
 from events.policy import Policy
 from memory_actors.actors.snapshots import Snapshots
 from memory_actors.reads.recall import recall
-from projections.view import StreamView, Views
+from projections.view import StreamView
+from projections.views import Views
 
 ROUNDS, LIVE = 5, 2_000
 

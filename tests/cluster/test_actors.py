@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,12 +15,14 @@ from clocks import TickingClock
 from embedders import HashedStems
 from histories import DAY, QUERIES, SENTENCES, SMALL, open_memory, tell
 
-from events.errors import InvalidInput, UnknownUser
+from events.errors import Busy, InvalidInput, UnknownUser
 from events.ids import StreamId
 from events.log.verify import verify
 from memory_actors.actors.embedder_actor import Batches
 from memory_actors.cluster.remote import ANYBODY
+from memory_actors.ingest import enrich
 from memory_actors.memory import Memory
+from memory_actors.reads.reading import Reader
 from memory_actors.settings import Settings
 from memory_actors.user import Reads
 
@@ -38,9 +41,10 @@ def ray_here() -> Iterator[None]:
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     from memory_actors.cluster.connection import start, stop
 
-    assert start("local")
+    owner = start("local")
+    assert owner is not None
     yield
-    stop()
+    stop(owner)
 
 
 class Standing:
@@ -156,9 +160,18 @@ def test_answers_larger_than_a_reply_come_whole(tmp_path: Path, opened: Callable
     here.close()
     memory = opened(tmp_path / "store", settings={"wait_seconds": 0.0})
 
+    before = in_the_object_store()
     events = list(memory.user("ann").as_of("now").events())
 
+    assert before == in_the_object_store()
     assert texts == [event.data.content for event in events if event.type == "TurnRecorded"]
+
+
+def in_the_object_store() -> list[str]:
+    """What Ray says of the memory that objects take there, on all nodes."""
+    from ray._private.internal_api import memory_summary
+
+    return [line for line in memory_summary(stats_only=True).splitlines() if line.startswith("Plasma memory usage")]
 
 
 def test_an_enricher_that_is_killed_again_and_again_leaves_nothing_out_and_nothing_twice(
@@ -297,19 +310,139 @@ def test_a_storm_of_activations(tmp_path: Path, opened: Callable[..., Memory]) -
     assert 500 == len(memory.users())
 
 
-def test_a_ray_that_was_killed_is_started_again(tmp_path: Path, opened: Callable[..., Memory]) -> None:
-    """Under a memory that is open: what it knew is in the log."""
-    memory = opened(tmp_path / "store", embedder="none", settings={"enrichers": 0})
-    memory.user("ann").record("user", "one", id="m1")
+def test_what_a_live_read_was_served_is_kept_once_however_often_it_is_asked(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """A question whose answer was lost is asked again, with the same id."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"recalls": "now"})
+    ann = memory.user("ann")
+    ann.record("user", "I live in Porto.")
+    question = ann._question(Reader.recall, ("Porto",))
+
+    for _ in range(3):
+        memory.projections.ask(ANN, question)
+
+    assert 1 == sum(event.type == "MemoryRecalled" for event in ann.as_of("now").events())
+
+
+def test_an_enricher_that_ended_is_made_again_when_there_is_work(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Nobody reads, and nobody waits: the user's actor tells it, and finds out that it has ended."""
     import ray
 
-    from memory_actors.cluster.connection import _children
+    memory = opened(tmp_path / "store", embedder="none")
+    ann = memory.user("ann")
+    ann.record("user", "I live in Porto.")
+    memory.background.drain(ANN)
+    ray.kill(memory.projections._asks.actor("enricher", ANN))
 
-    assert ray.is_initialized()
-    for pid in _children(os.getpid()):
-        if Path(f"/proc/{pid}/comm").read_text().strip() in ("raylet", "gcs_server"):
-            os.kill(int(pid), signal.SIGKILL)
+    for number in range(200):
+        ann.record("user", f"I am vegetarian. {number}")
+        if [row.value for row in ann.as_of("now").facts()] == ["Porto", "vegetarian"]:
+            break
+
+    assert ["Porto", "vegetarian"] == [row.value for row in ann.as_of("now").facts()]
+
+
+def test_without_enrichers_what_is_known_is_read_and_forgotten(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """And what is due is said, and done by whoever is told to."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"enrichers": 0})
+    ann = memory.user("ann")
+    ann.record("user", "I live in Porto.")
+
+    before = ann.recall("Porto").pending, ann.forget("Lisbon").pending
+    enrich(memory, ANN)
+
+    assert ((1, 1), 0) == (before, ann.pending())
+    assert 2 == ann.forget("Porto").found
+
+
+def test_a_model_that_fails_costs_a_read_one_leg(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """And background work is due until it is there."""
+    memory = opened(tmp_path / "store", embedder=Full(), settings={"wait_seconds": 0.5, "deadline": 8.0})
+    here = open_memory(tmp_path / "store", embedder=HashedStems(model="full"), policy=SMALL)
+    tell(here, "ann", "I live in Porto.")
+    here.close()
+
+    found = memory.user("ann").recall("Where do I live?")
+
+    assert ("I live in Porto.", ("dense",)) == (found.hits[0].content, found.missing)
+
+
+class Full(HashedStems):
+    """An embedder that has no room for anything."""
+
+    def __init__(self) -> None:
+        super().__init__(model="full")
+
+    def embed(self, texts: Any) -> Any:
+        raise Busy("there is no room")
+
+
+def test_a_closed_memory_says_so(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Reads do not start another Ray, nor in a forked child."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"enrichers": 0})
+    ann = memory.user("ann")
+    ann.record("user", "hello")
+    memory.projections._asks._process += 1
+    with pytest.raises(InvalidInput, match="forked"):
+        ann.facts()
+    memory.projections._asks._process -= 1
+    memory.close()
+
+    with pytest.raises(InvalidInput, match="closed"):
+        ann.facts()
+
+
+def test_a_process_is_on_one_ray(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Another address is refused, and nothing of the first is touched."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"enrichers": 0})
+
+    with pytest.raises(InvalidInput, match="close its memories first"):
+        Memory(tmp_path / "other", ray="127.0.0.1:1", embedder="none")
+
+    assert 1 == memory.user("ann").record("user", "hello").seq
+
+
+def test_a_ray_that_was_killed_is_started_again(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Under a memory that is open: what it knew is in the log."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"enrichers": 0, "deadline": 120})
+    memory.user("ann").record("user", "one", id="m1")
+    kill_ray()
 
     ack = memory.user("ann").record("user", "two", id="m2")
 
     assert (2, False) == (ack.seq, ack.duplicate)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # letting go of a Ray that is dead takes it up to a minute
+def test_a_ray_that_was_killed_is_started_again_under_all_who_use_it(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Two memories, of two stores, with threads in the middle of calls: what they knew is in the log."""
+    memories = [opened(tmp_path / name, embedder="none", settings={"enrichers": 0, "deadline": 180}) for name in ("a", "b")]
+
+    def write(number: int) -> list[int]:
+        user = memories[number % 2].user(f"u{number}")
+        return [user.record("user", f"note {turn}", id=f"m{turn}").first for turn in range(30)]
+
+    with ThreadPoolExecutor(4) as threads:
+        running = [threads.submit(write, number) for number in range(4)]
+        while not memories[0].users() or not memories[1].users():
+            threading.Event().wait(0.01)
+        kill_ray()
+        seqs = [one.result() for one in running]
+
+    for number, acknowledged in enumerate(seqs):
+        events = memories[number % 2].log.read(StreamId("default", f"u{number}")).events
+        turns = [event for event in events if event.type == "TurnRecorded"]
+        assert [f"m{turn}" for turn in range(30)] == [event.data.turn_id for event in turns]
+        assert acknowledged == [event.seq for event in turns]
+    assert all(verify(memory.log).ok for memory in memories)
+    memories[0].close()
+    assert memories[1].user("u1").record("user", "note 0", id="m0").duplicate
+
+
+def kill_ray() -> None:
+    """Its node and its head, at once."""
+    from memory_actors.cluster.connection import _children
+
+    for pid in _children(os.getpid()):
+        if Path(f"/proc/{pid}/comm").read_text().strip() in ("raylet", "gcs_server"):
+            os.kill(int(pid), signal.SIGKILL)

@@ -18,9 +18,9 @@ def cores() -> Iterator[int]:
     """A Ray of this file's own, and how many cores it has."""
     from memory_actors.cluster.connection import start, stop
 
-    start("local")
+    owner = start("local")
     yield os.cpu_count() or 1
-    stop()
+    stop(owner)
 
 
 class Asked(Sequence[int]):
@@ -90,3 +90,15 @@ def test_what_the_work_raises_is_raised_once_and_keeps_its_type(cores: int, tmp_
         list(mapped(refuses, [1], "local"))
     assert (UnknownUser, ("anna",)) == (type(caught.value), caught.value.near)
     assert "x" == (tmp_path / "tries").read_text()
+
+
+def test_what_no_call_can_carry_is_done_here_when_all_else_is(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits for it, and nothing is lost behind it, however many there are before the first that fits."""
+    monkeypatch.setattr("memory_actors.cluster.tasks.CALL_BYTES", 1000)
+    items = [b"x" * 5000] * (SUBMITTED * cores + 1) + [b"y", b"z" * 5000, b"w"]
+    here = os.getpid()
+    done = list(mapped(lambda item: (len(item), os.getpid() == here), items, "local"))
+
+    assert [(1, False)] * 2 == [result for _, result in done[:2]]
+    assert {(5000, True)} == {result for _, result in done[2:]}
+    assert list(range(len(items))) == sorted(place for place, _ in done)

@@ -42,9 +42,10 @@ def ray_here() -> Iterator[None]:
     """One Ray of our own for all tests of this module."""
     from memory_actors.cluster.connection import start, stop
 
-    assert start("local")
+    owner = start("local")
+    assert owner is not None
     yield
-    stop()
+    stop(owner)
 
 
 class RayContract(WriterContract):
@@ -148,12 +149,12 @@ class TestPerUser(RayContract):
         import ray
 
         acks(writer.execute(ANN, [turn(1)]))
-        writer.client._ours = False
+        writer.client._owner, owner = None, writer.client._owner
         monkeypatch.setattr(ray, "is_initialized", lambda: False)
 
         with pytest.raises(ClusterUnavailable, match="shut down"):
             writer.execute(ANN, [turn(2)])
-        writer.client._ours = True
+        writer.client._owner = owner
 
     def test_closing_ends_the_actors_on_a_ray_that_goes_on(self, writer: Writing) -> None:
         """Ray is ended by the last who uses it."""

@@ -31,7 +31,7 @@ from events.envelope import Envelope
 from events.errors import InvalidInput
 from events.log.memory_log import MemoryLog
 from events.policy import Policy, SessionRules, TopicRules
-from events.vocabulary import EpisodeClosed, MemoryRecalled, TurnRecorded
+from events.vocabulary import EpisodeClosed, FactAsserted, MemoryRecalled, TurnRecorded
 from memory_actors.actors.user_actor import Ack, UserActor
 
 SMALL = Policy(session=SessionRules(window=3, keep=1), topics=TopicRules(limit=2, forget_below=0.6))
@@ -95,7 +95,7 @@ def _command(draw: st.DrawFn, state: State, history: History, place: int) -> Com
         case "enrich":
             made = _enrich(draw, state, f"c{number}")
         case "latest":
-            made = EnrichLatest(id=f"c{number}", work=_work(draw, 0))
+            made = EnrichLatest(id=f"c{number}", turn=_latest(draw, state), work=_work(draw, 0))
         case "end":
             made = EndConversation(id=f"c{number}", conversation=draw(CONVERSATIONS), note=draw(st.none() | WORDS))
         case "forget":
@@ -117,6 +117,12 @@ def _command(draw: st.DrawFn, state: State, history: History, place: int) -> Com
         case _:
             made = _turn(draw, number)
     return made
+
+
+def _latest(draw: st.DrawFn, state: State) -> str:
+    """The command of a turn that is due, mostly; sometimes another's."""
+    due = [name for name, done in state.commands.items() if done.first in state.pending]
+    return draw(st.sampled_from([*due, *due, *state.commands, "never was"]))
 
 
 def _forget(draw: st.DrawFn, state: State, name: str) -> Forget:
@@ -340,6 +346,35 @@ def test_the_end_of_a_conversation_closes_its_window() -> None:
 
     assert (1, 2, (1, 3)) == (closed.turn_start, closed.turn_end, closed.turns)
     assert ([3], [1]) == tuple([one.turn for one in state.conversations[name].open] for name in ("main", "side"))
+
+
+def _said(history: History) -> list[tuple[int, str]]:
+    """The facts, each with the turn that it came of."""
+    return [(event.sources[-1].seq, event.data.value) for event in history.events if isinstance(event.data, FactAsserted)]
+
+
+def _latest_of(number: int, value: str, repeat: str = "") -> EnrichLatest:
+    found = Candidate(subject="user", category="identity", key=value, value=value, act="assert", confidence=0.9, importance=0.9)
+    return EnrichLatest(id=f"w{number}{repeat}", turn=f"c{number}", work=TurnWork(seq=0, candidates=(found,), extractor="rules"))
+
+
+def test_the_work_of_a_turn_is_never_given_to_another() -> None:
+    """A batch that is sent again after only its first three commands were carried out: what was done is dropped, the rest is done."""
+    values = ("Porto", "tea", "Ann")
+    pairs = [(turn(number), _latest_of(number, value, repeat)) for repeat in ("", "x") for number, value in enumerate(values, 1)]
+    history = History(Policy())
+    history.execute([command for pair in pairs[:3] for command in pair][:3])
+    history.execute([command for pair in pairs[3:] for command in pair])
+
+    turns = [event.seq for event in history.events if isinstance(event.data, TurnRecorded)]
+    assert list(zip(turns, values, strict=True)) == _said(history)
+
+
+def test_the_work_of_an_unknown_turn_is_dropped() -> None:
+    history = History(Policy())
+    history.execute([turn(1), _latest_of(2, "Porto")])
+
+    assert [] == _said(history)
 
 
 def test_decide_is_deterministic() -> None:

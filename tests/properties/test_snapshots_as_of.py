@@ -15,7 +15,8 @@ from events.ids import StreamId
 from memory_actors.actors.snapshots import Snapshots, check_snapshots
 from memory_actors.memory import Memory
 from memory_actors.reads.reading import Reader
-from projections.view import StreamView, Views
+from projections.view import StreamView
+from projections.views import Views
 
 ANN = StreamId("default", "ann")
 ACTS = st.lists(st.sampled_from(["keep", "keep", "go on", "drop", "tear", "nothing"]), min_size=1, max_size=30)

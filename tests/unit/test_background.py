@@ -363,9 +363,11 @@ def test_a_closed_background_takes_nothing_and_nobody_waits(writer: Watched, mak
 
 def test_whoever_wants_to_is_told_of_work_that_was_done(log: FileLog, writer: Watched, make: Callable[..., Background]) -> None:
     """Once a stream, after the last piece."""
-    told: list[StreamId] = []
+    told: list[tuple[StreamId, int]] = []
     record(writer, ANN, *range(130))
+    background = make(worked=lambda stream: told.append((stream, pending(log, stream))))
 
-    make(worked=lambda stream: told.append((stream, pending(log, stream)))).drain(ANN)
+    background.wrote(ANN)
+    background.close()
 
     assert [(ANN, 0)] == told

@@ -149,6 +149,38 @@ def test_more_turns_than_a_batch_are_taken_in_order(tmp_path: Path) -> None:
     assert all(row.summary for row in memory.user("ann").as_of("now").episodes())
 
 
+@pytest.mark.parametrize("failing", [0, -1])
+def test_long_turns_are_taken_a_few_at_a_time(tmp_path: Path, failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command goes to its actor in one call, which carries a few megabytes. One turn is taken in any case, however long."""
+    monkeypatch.setattr("memory_actors.actors.enricher.BATCH_BYTES", 1000)
+    memory = opened(tmp_path, embedder=HashedStems(failing=failing))
+    tell(memory, "ann", *("x" * length for length in (400, 400, 2000, 10, 10)))
+    events = list(memory.user("ann").as_of("now").events())
+    turns = [event.seq for event in events if event.type == "TurnRecorded"]
+    upto = [event.data.upto for event in events if event.type == "TurnsEnriched"]
+
+    assert [2, 1, 2] == [sum(before < seq <= end for seq in turns) for before, end in itertools.pairwise([0, *upto[:3]])]
+    assert 0 == memory.user("ann").as_of("now").reader().view.pending(99)
+
+
+def test_work_beyond_what_a_command_carries_is_left_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors of many dimensions, summaries of many episodes: one of each in any case, and all in the end."""
+    monkeypatch.setattr("memory_actors.actors.enricher.WORK_BYTES", 1000)
+    memory = opened(tmp_path, embedder=HashedStems(dimensions=400))
+    monkeypatch.setattr(memory.enricher, "_policy", lambda _: Policy(session=SMALL.session, episodes=EpisodeRules(enabled=False)))
+    tell(memory, "ann", *(f"turn {n}" for n in range(9)))
+
+    assert 9 == len(kinds(memory, "TurnsEnriched"))
+    monkeypatch.undo()
+    monkeypatch.setattr("memory_actors.actors.enricher.WORK_BYTES", 1000)
+    episodes = memory.user("ann").as_of("now").episodes()
+    enrich(memory, memory.user("ann").stream)
+
+    assert 9 + len(episodes) == len(kinds(memory, "TurnsEnriched"))
+    assert 1 < len(episodes)
+    assert all(row.summary for row in memory.user("ann").as_of("now").episodes())
+
+
 def test_work_that_does_not_begin_where_the_last_ended_is_dropped(tmp_path: Path) -> None:
     """As when two do it at once."""
     memory = opened(tmp_path)

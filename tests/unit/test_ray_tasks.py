@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from events.errors import Busy, InvalidInput
+from events.log.files import Files
 from memory_actors.cluster.kept import HEADER, digest, kept_in
 from memory_actors.cluster.tasks import mapped
 
@@ -136,3 +137,11 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     """As a mistaken call."""
     with pytest.raises(InvalidInput, match="No such file"):
         run(tmp_path / "nowhere" / "kept", Calls())
+
+
+def test_a_new_file_is_durable_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first item is done: what is kept in a file that a crash takes away is not kept."""
+    synced: list[Path] = []
+    monkeypatch.setattr(Files, "fsync_folder", lambda _, folder: synced.append(folder))
+    with kept_in(tmp_path / "kept", Square, by_item):
+        assert [tmp_path] == synced

@@ -1,6 +1,7 @@
 """Snapshots as files: one a user, private, replaced in one step, disposable; and what they tell of a log that lost something."""
 
 import logging
+import pickle
 import stat
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from events.log.plan import file_name
 from events.log.store import Store, create_store
 from memory_actors.actors import snapshots as module
 from memory_actors.actors.snapshots import Snapshots, check_snapshots, fingerprint
-from projections.view import SNAPSHOT_EVERY, StreamView, Views
+from projections.view import StreamView
+from projections.views import SNAPSHOT_EVERY, Views
 
 AWKWARD = StreamId("Home", "ann.snapshot/../x")
 
@@ -133,6 +135,36 @@ def test_what_cannot_be_written_is_no_error(
     assert "no snapshot of home/ann could be written" in caplog.text
 
 
+@pytest.mark.parametrize("error", [ValueError, RecursionError, pickle.PicklingError])
+def test_what_cannot_be_packed_is_no_error(
+    log: FileLog, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: type[Exception]
+) -> None:
+    """The read answers, the snapshot counts as not kept, and it is tried again at the next read."""
+    tries: list[int] = []
+
+    def dump(view: StreamView, _: object) -> bytes:
+        tries.append(view.tail.seq)
+        raise error("too deep")
+
+    monkeypatch.setattr(module.snapshot, "dump", dump)
+    write(log, log.open(ANN)[0], SNAPSHOT_EVERY)
+    views = Views(log, snapshots=snapshots, save=True)
+
+    assert [(SNAPSHOT_EVERY, 0)] * 2 == [(view.tail.seq, view.saved) for view in (views.get(ANN), views.get(ANN))]
+    assert [SNAPSHOT_EVERY] * 2 == tries
+    assert "no snapshot of home/ann could be made" in caplog.text
+
+
+def test_it_is_said_whether_a_view_was_kept(log: FileLog, snapshots: Snapshots) -> None:
+    write(log, log.open(ANN)[0], 3)
+    view = StreamView(ANN).catch_up(log)
+
+    assert snapshots.save(view)
+    snapshots.path(ANN).unlink()
+    snapshots.path(ANN).mkdir()
+    assert not snapshots.save(view)
+
+
 def test_dropping_leaves_nothing_of_the_user(log: FileLog, snapshots: Snapshots) -> None:
     """Not even what a writer left that died between writing and renaming; other users keep theirs."""
     ann_b = StreamId(ANN.space, "ann-b")
@@ -192,3 +224,24 @@ def test_another_history_is_reported(log: FileLog, snapshots: Snapshots) -> None
     assert ["the snapshot of home/ann was made of another event 6 than its log holds: the log was replaced or forked"] == check_snapshots(
         log, snapshots
     )
+
+
+def test_a_log_that_cannot_be_read_is_a_finding_and_the_others_are_checked(log: FileLog, snapshots: Snapshots) -> None:
+    """Whoever examines a damaged store wants to know all of it."""
+    kept(log, snapshots, ANN, ANN, BOB, BOB)
+    damage(log.folder(ANN) / file_name(4))
+    (log.folder(BOB) / file_name(4)).unlink()
+
+    found = check_snapshots(log, snapshots)
+
+    assert ["the snapshot of home/ann cannot be held against its log", "the snapshot of home/bob reaches event 6, but its log ends"] == [
+        problem.partition(mark)[0] for problem, mark in zip(found, (":", " before it"), strict=True)
+    ]
+
+
+def damage(path: Path) -> None:
+    """One bit of a file."""
+    path.chmod(0o600)
+    body = bytearray(path.read_bytes())
+    body[len(body) // 2] ^= 1
+    path.write_bytes(body)

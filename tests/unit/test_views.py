@@ -3,6 +3,7 @@
 import logging
 import pickle
 
+import numpy as np
 import pytest
 from builders import ANN, BOB, erase, stamped, write
 
@@ -10,8 +11,11 @@ from events.ids import StreamId
 from events.log import Log, Tail
 from events.log.file_log import FileLog
 from events.log.memory_log import MemoryLog
+from projections.index.ranking import TurnIndex
+from projections.index.segments import Segmentation
 from projections.legs import Failure
-from projections.view import SNAPSHOT_EVERY, Behind, StreamView, Views
+from projections.view import StreamView
+from projections.views import SNAPSHOT_EVERY, Behind, Views
 
 CAT = StreamId("home", "cat")
 
@@ -23,14 +27,16 @@ class Kept:
         self.views: dict[StreamId, StreamView] = {}
         self.loads: list[StreamId] = []
         self.saves: list[int] = []
+        self.full = False
 
     def load(self, stream: StreamId) -> StreamView | None:
         self.loads.append(stream)
         return self.views.get(stream)
 
-    def save(self, view: StreamView) -> None:
+    def save(self, view: StreamView) -> bool:
         self.saves.append(view.tail.seq)
-        self.views[view.stream] = view
+        self.views |= {} if self.full else {view.stream: view}
+        return not self.full
 
     def drop(self, stream: StreamId) -> None:
         self.views.pop(stream, None)
@@ -103,6 +109,22 @@ def test_an_estimate_counts_events_texts_vectors_and_an_index() -> None:
     assert 1000 < bare < indexed < StreamView(BOB).catch_up(log).bytes
 
 
+def test_an_estimate_counts_graphs_once_they_are_built() -> None:
+    """A copy of the rows that they hold, and their links."""
+    log = written(MemoryLog(), ANN)
+    view = StreamView(ANN).catch_up(log)
+    before, rows = view.bytes, np.eye(64, dtype=np.int16) * 4000
+    index = TurnIndex(Segmentation(rows=16, crossover=16))
+    for seq, row in enumerate(rows, 1):
+        index.add(seq, conversation="c", turn=seq, role="user", speaker=None, content="x", occurred_at=0)
+        index.embed(seq, seq, row[np.newaxis], ("turn",))
+    view.parts.index = index
+
+    assert before == view.bytes
+    index.search("x", rows[0], seq=64, now=0)
+    assert 64 * 64 * 4 < view.bytes - before < 64 * (64 * 4 + 1000)
+
+
 # -- at least
 
 
@@ -172,6 +194,18 @@ def test_a_view_is_saved_when_it_has_grown_enough() -> None:
     assert SNAPSHOT_EVERY == kept.saves[0]
     assert {SNAPSHOT_EVERY} == set(gaps[:7])
     assert gaps[7] < gaps[-1]
+
+
+def test_a_view_that_could_not_be_saved_is_tried_again() -> None:
+    """At the next read, not after as many events again."""
+    log, kept = written(MemoryLog(), ANN, events=SNAPSHOT_EVERY), Kept()
+    views = Views(log, snapshots=kept, save=True)
+    kept.full = True
+    views.get(ANN)
+    kept.full = False
+
+    assert [SNAPSHOT_EVERY] * 2 == [views.get(ANN).saved, kept.views[ANN].tail.seq]
+    assert [SNAPSHOT_EVERY] * 2 == kept.saves
 
 
 def test_what_was_loaded_counts_as_saved() -> None:
