@@ -137,7 +137,7 @@ class Fleet:
             return
         if ray.get(hosting.actor.hello.remote(), timeout=seconds) != self._sent.greeting:
             raise InvalidInput(
-                f"the actor {hosting.name} was made with another policy or embedder; use these, `memory-actors stop` it,"
+                f"the actor {hosting.name} was made with another policy, another embedder, or for other use of enrichers; use these, `memory-actors stop` it,"
                 f" or wait {self._spec.settings.idle_seconds:.0f} s until it has ended"
             )
         hosting.greeted = True

@@ -169,9 +169,11 @@ def test_answers_larger_than_a_reply_come_whole(tmp_path: Path, opened: Callable
 
 def in_the_object_store() -> list[str]:
     """What Ray says of the memory that objects take there, on all nodes."""
+    import ray
     from ray._private.internal_api import memory_summary
 
-    return [line for line in memory_summary(stats_only=True).splitlines() if line.startswith("Plasma memory usage")]
+    here = ray.get_runtime_context().gcs_address
+    return [line for line in memory_summary(address=here, stats_only=True).splitlines() if line.startswith("Plasma memory usage")]
 
 
 def test_an_enricher_that_is_killed_again_and_again_leaves_nothing_out_and_nothing_twice(
