@@ -152,6 +152,7 @@ class AsyncMemory:
     instant = threaded(Memory.instant)
     occurred = threaded(Memory.occurred)
     check_open = threaded(Memory.check_open)
+    check_process = threaded(Memory.check_process)
     close = threaded(Memory.close)
 
     def __await__(self) -> Generator[Any, None, Self]:

@@ -135,6 +135,8 @@ class Memory:
     def close(self, *, finish: bool = True) -> None:
         """Finish background work, record what was served, let go of actors. What was acknowledged stays in any case."""
         self._closed = True
+        if self._process != os.getpid():
+            return  # everything that there is to close is the parent's
         try:
             self.background.close(finish=finish)
         finally:
@@ -144,6 +146,10 @@ class Memory:
         """Raises InvalidInput after `close`, or in a forked child: what was recorded then would wait for ever."""
         if self._closed:
             raise InvalidInput("this memory is closed; open it again")
+        self.check_process()
+
+    def check_process(self) -> None:
+        """Raises InvalidInput in a forked child: locks may be held there by threads that it does not have."""
         if self._process != os.getpid():
             raise InvalidInput("this memory was opened before the process forked; open it in the child, too")
 

@@ -73,10 +73,12 @@ class Reads:
 
     def _ask(self, read: Callable[Concatenate[Reader, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What `read` gives at this moment's basis, asked of whoever serves this memory's reads."""
+        self._memory.check_process()
         return cast("R", self._memory.projections.ask(self.stream, self._question(read, args, kwargs)))
 
     def reader(self, *, index: bool = False) -> Reader:
         """All reads at this moment's basis, in this process. Without `index` there is no recall, and no context with a query."""
+        self._memory.check_process()
         question = self._question(Reader.recall if index else Reader.facts)
         with self._memory.here.reader(self.stream, question) as reader:
             return reader

@@ -12,7 +12,7 @@ import numpy as np
 
 from events.envelope import Vectors
 from events.errors import Busy
-from memory_actors.models.embedder import Embedder
+from memory_actors.models.embedder import Embedder, embedded
 
 BATCH_TEXTS = 256
 """So many texts are encoded at once, unless one caller brings more."""
@@ -94,7 +94,7 @@ class EmbedderActor:
         texts = [text for request in taken for text in request.texts]
         self._batches = Batches(before.calls + len(taken), before.batches + 1, before.texts + len(texts), max(before.largest, len(taken)))
         try:
-            vectors = self._embedder.embed(texts)
+            vectors = embedded(self._embedder, texts)
         except Exception as error:  # noqa: BLE001 - it is raised where the text came from
             if len(taken) == 1:
                 taken[0].error = error

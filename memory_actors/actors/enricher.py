@@ -20,7 +20,7 @@ from events.policy import Policy
 from memory_actors.actors.writer import Writer, acks
 from memory_actors.extraction import Extractor
 from memory_actors.models import summariser
-from memory_actors.models.embedder import Embedder
+from memory_actors.models.embedder import Embedder, embedded
 from projections.episodes import EpisodeRow
 from projections.index.embedding_text import PAST, Line, embedding_texts
 from projections.transcript import TurnRow, Vector
@@ -121,7 +121,7 @@ class Enricher:
             return [None] * len(turns)
         count = self._embedder.count_tokens
         texts = [embedding_texts(_line(turn), [_line(one) for one in past], count) for turn, past in turns]
-        vectors = self._embedder.embed([text for group in texts for _, text in group])
+        vectors = embedded(self._embedder, [text for group in texts for _, text in group])
         ends = np.cumsum([len(group) for group in texts])
         return [(vectors[end - len(group) : end], tuple(kind for kind, _ in group)) for group, end in zip(texts, ends, strict=True)]
 
@@ -139,7 +139,7 @@ class Enricher:
         vectors = [fresh.get(turn.seq, view.turns.vector(turn.seq)) for turn in turns]
         policy = self._policy(view.stream.space)
         summary = summariser.summarise(turns, _matrix(vectors), policy.episodes)
-        vector = None if self._embedder is None else self._embedder.embed([f"{summary.title}\n{summary.text}"])
+        vector = None if self._embedder is None else embedded(self._embedder, [f"{summary.title}\n{summary.text}"])
         return EpisodeWork(
             episode=row.id,
             title=summary.title,

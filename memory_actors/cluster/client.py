@@ -1,10 +1,12 @@
 """A memory's way to its actors: it starts or joins Ray, joins again after the cluster was restarted, and lets go in the end."""
 
+import logging
 import os
 import threading
 from time import monotonic
 from typing import Any
 
+from ray.exceptions import RayError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from events.errors import ClusterUnavailable, InvalidInput
@@ -16,6 +18,7 @@ from memory_actors.cluster.fleet import Fleet
 from memory_actors.cluster.host import ACTOR
 from memory_actors.cluster.spec import Home, Role, Sent, Spec
 
+_LOG = logging.getLogger(__name__)
 LONGEST_WAIT = 2.0
 END_SECONDS = 60.0
 _CLIENTS: set["Client"] = set()
@@ -94,12 +97,14 @@ class Client:
             return
         self._closed = True
         _CLIENTS.discard(self)
+        self._fleet.close()
         try:
             if self._address == "local" and self._owner is not None and not self._shared() and alive():
                 with using():
                     end_all(self._home, finish=finish, seconds=END_SECONDS)
+        except RayError as error:  # the actors end with Ray, or when they have been idle
+            _LOG.warning("the actors of %s could not be ended: %s", self._spec.path, error)
         finally:
-            self._fleet.close()
             self._leave()
 
     def _shared(self) -> bool:

@@ -65,6 +65,7 @@ class Fleet:
         self._making = threading.Lock()
         self._hostings: OrderedDict[str, Hosting] = OrderedDict()
         self.made = made()
+        self._closed = False
 
     # -- asking
 
@@ -116,7 +117,7 @@ class Fleet:
         except RayError as error:
             if hosting is not None and isinstance(error, DEAD):
                 self._forget(hosting)
-            raise self._translated(stream, error) from error
+            raise self._translated(role, stream, error) from error
         except SystemExit as error:  # what Ray gives to who waits while the connection is let go
             raise ClusterUnavailable(f"the connection to Ray was lost while {stream} was asked; repeat with the same id") from error
         if isinstance(answer, MemoryActorsError):
@@ -142,12 +143,14 @@ class Fleet:
             )
         hosting.greeted = True
 
-    def _translated(self, stream: StreamId, error: RayError) -> MemoryActorsError:
+    def _translated(self, role: Role, stream: StreamId, error: RayError) -> MemoryActorsError:
         """What an error of Ray's means for the caller."""
         if isinstance(error, PendingCallsLimitExceeded):
             return Busy(f"{stream} has {PENDING_CALLS} calls waiting")
         if self.made != made() or not alive():
             return ClusterUnavailable(f"the cluster is gone, and what was sent for {stream} may be durable or not; repeat with the same id")
+        if role != "user":
+            return Busy(f"no answer for {stream} from its {role} actor in time ({type(error).__name__}); ask again")
         if isinstance(error, GetTimeoutError):
             return OutcomeUnknown(f"no reply for {stream} in time; repeat with the same id")
         return OutcomeUnknown(f"the actor of {stream} was lost, more than once; repeat with the same id ({type(error).__name__})")
@@ -160,6 +163,8 @@ class Fleet:
 
     def _hosting(self, role: Role, stream: StreamId) -> Hosting:
         with self._making:
+            if self._closed:
+                raise InvalidInput("this memory is closed; what was not acknowledged may be durable or not, and the same id settles it")
             name = self._name(role, stream)
             hosting = self._hostings.pop(name, None) or Hosting(name, self._made(role, name))
             self._hostings[name] = hosting
@@ -223,8 +228,9 @@ class Fleet:
                 del self._hostings[hosting.name]
 
     def close(self, *, finish: bool = True) -> None:  # noqa: ARG002 - the actors go on, and so does their work
-        """Let go of the handles; the actors stay."""
+        """Let go of the handles, and make no more; the actors stay. Who waits for one that ends is told that this is closed."""
         with self._making:
+            self._closed = True
             self._hostings.clear()
 
 

@@ -52,10 +52,21 @@ def _identity(line: TurnLine, key: bytes, said: dict[_Place, TurnLine], seen: Co
         seen[fields] += 1
         return Identity(command_id=_uuid8(digest), turn_id=f"t-{digest.hex()[:16]}")
     place = (line.space, line.user, line.conversation, line.turn_id)
+    _check_text(line)
     first = said.setdefault(place, line)
     _check_same(first, line)
     command_id = _uuid8(_hash(key, b"turn_id", _pack(*place)))
     return Identity(command_id=command_id, turn_id=line.turn_id, repeat=first is not line)
+
+
+def _check_text(line: TurnLine) -> None:
+    for what, name in (("turn_id", line.turn_id), ("conversation", line.conversation)):
+        try:
+            (name or "").encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(
+                f"{line.origin}: {what} {name!r} holds a lone surrogate (half of a character); it is not valid text"
+            ) from error
 
 
 def _check_same(first: TurnLine, line: TurnLine) -> None:

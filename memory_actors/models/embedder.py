@@ -22,6 +22,7 @@ DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 """Of model.safetensors, as published with sentence-transformers/all-MiniLM-L6-v2."""
 
 BATCH = 32
+LARGEST = 2**15 - 1
 HINT = "name a sentence-transformers model or the folder of one with --embedder, or `--embedder none` to do without"
 
 
@@ -37,6 +38,22 @@ class Embedder(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """How many of the model's tokens a text has."""
+
+
+def embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """What the embedder gives for texts, int16 [n, d]. Raises ValueError where it is no such thing: anybody may have written it."""
+    vectors = np.asarray(embedder.embed(texts))
+    if (
+        vectors.ndim != 2
+        or len(vectors) != len(texts)
+        or not np.can_cast(vectors.dtype, np.int64)
+        or np.abs(vectors).max(initial=0) > LARGEST
+    ):
+        raise ValueError(
+            f"the embedder {embedder.model!r} gave {vectors.dtype} {list(vectors.shape)} for {len(texts)} texts;"
+            " it gives one row of int16 a text (see projections.index.dense)"
+        )
+    return vectors.astype(np.int16, copy=False)
 
 
 class SentenceTransformerEmbedder:

@@ -11,7 +11,7 @@ from events.envelope import Envelope
 from events.errors import Busy, ClusterUnavailable, OutcomeUnknown
 from events.log.row import Row
 from events.policy import Policy
-from memory_actors.models.embedder import Embedder
+from memory_actors.models.embedder import Embedder, embedded
 from memory_actors.models.tokenizer import default_pieces
 from memory_actors.reads import provenance
 from memory_actors.reads.context import Context, Material, check_budget, render
@@ -105,8 +105,8 @@ class Reader:
         if not dimensions:
             return None
         try:
-            vector: Vector = self._embedder.embed([query])[0]
-        except (Busy, ClusterUnavailable, OutcomeUnknown):
+            vector: Vector = embedded(self._embedder, [query])[0]
+        except (Busy, ClusterUnavailable, OutcomeUnknown, ValueError):
             return None  # it may be there the next time; the answer says what is missing
         return vector if len(vector) == dimensions else None
 

@@ -15,7 +15,7 @@ from clocks import TickingClock
 from embedders import HashedStems
 from histories import DAY, QUERIES, SENTENCES, SMALL, open_memory, tell
 
-from events.errors import Busy, InvalidInput, UnknownUser
+from events.errors import Busy, InvalidInput, OutcomeUnknown, UnknownUser
 from events.ids import StreamId
 from events.log.verify import verify
 from memory_actors.actors.embedder_actor import Batches
@@ -391,6 +391,31 @@ def test_a_closed_memory_says_so(tmp_path: Path, opened: Callable[..., Memory]) 
 
     with pytest.raises(InvalidInput, match="closed"):
         ann.facts()
+
+
+def test_closing_under_calls_ends_them_with_an_error_of_ours(tmp_path: Path, opened: Callable[..., Memory]) -> None:
+    """Within seconds; nothing that was acknowledged is lost, and no actor is made again."""
+    memory = opened(tmp_path / "store", embedder="none", settings={"enrichers": 0})
+    acknowledged: list[int] = []
+
+    def write(number: int) -> type[BaseException]:
+        for turn in range(10_000):
+            try:
+                acknowledged.append(memory.user(f"u{number}").record("user", "hello", id=f"m{turn}").first)
+            except BaseException as error:
+                return type(error)
+        raise AssertionError("it was never closed")
+
+    with ThreadPoolExecutor(4) as threads:
+        running = [threads.submit(write, number) for number in range(4)]
+        while len(acknowledged) < 40:
+            threading.Event().wait(0.01)
+        memory.close()
+        errors = {one.result(30) for one in running}
+
+    turns = [event for stream in memory.streams() for event in memory.log.read(stream).events if event.type == "TurnRecorded"]
+    assert errors <= {InvalidInput, OutcomeUnknown}
+    assert len(acknowledged) <= len(turns) <= len(acknowledged) + 4
 
 
 def test_a_process_is_on_one_ray(tmp_path: Path, opened: Callable[..., Memory]) -> None:

@@ -1,7 +1,9 @@
 """The face of the library: one session of it, its errors, and what it records of what it served."""
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clocks import START, TickingClock
@@ -294,3 +296,51 @@ def test_a_forked_child_opens_its_own(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidInput, match="forked"):
         memory.user("ann").record("user", "more")
+
+
+def test_a_forked_child_reads_nothing_and_closes_nothing(tmp_path: Path) -> None:
+    """Locks may be held there by threads that it does not have; the memory is its parent's to close."""
+    memory = open_memory(tmp_path / "store")
+    tell(memory, "ann", "I live in Porto.")
+    memory._process += 1
+
+    with pytest.raises(InvalidInput, match="forked"):
+        memory.user("ann").recall("Porto")
+    memory.close()
+    memory._process -= 1
+
+    assert ["Porto"] == [fact.value for fact in memory.user("ann").as_of("now").facts()]
+
+
+def test_an_id_that_is_no_text_is_said(tmp_path: Path) -> None:
+    """As any other field."""
+    with pytest.raises(InvalidInput, match="lone surrogate"):
+        open_memory(tmp_path / "store").user("ann").record("user", "hello", id="\ud800")
+
+
+class Misshapen(HashedStems):
+    """An embedder that gives something else than asked for."""
+
+    def __init__(self, give: Callable[[Any], Any]) -> None:
+        super().__init__(model="misshapen")
+        self._give = give
+
+    def embed(self, texts: Any) -> Any:
+        return self._give(super().embed(texts))
+
+
+@pytest.mark.parametrize(
+    "give", [lambda v: v[:-1], lambda v: v[0], lambda v: v.astype(float), lambda _: None], ids=["short", "1d", "floats", "none"]
+)
+def test_an_embedder_that_gives_something_else_leaves_a_failure_and_costs_one_leg(tmp_path: Path, give: Callable[[Any], Any]) -> None:
+    """The turn and what it says are there; that its vectors kept failing stands in the log."""
+    tell(open_memory(tmp_path / "store", embedder=HashedStems(model="misshapen")), "ann", "I live in Lisbon.")
+    memory = open_memory(tmp_path / "store", embedder=Misshapen(give))
+    tell(memory, "ann", "I am vegetarian.")
+    ann = memory.user("ann").as_of("now")
+
+    found = ann.recall("what do I eat?")
+
+    assert 3 == sum(event.type == "EnrichmentFailed" for event in ann.events())
+    assert ["Lisbon", "vegetarian"] == [fact.value for fact in ann.facts()]
+    assert (2, ("dense",)) == (len(found), found.missing)
