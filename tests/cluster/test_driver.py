@@ -1,22 +1,20 @@
 """Drivers with a Ray of their own, and drivers that joined one: what they print, and what stays when they are gone."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from heads import OURS, ROOT, below, head
 
 from events.log.file_log import FileLog
 from events.log.store import create_store, open_store
 from events.log.verify import verify
 from memory_actors.memory import Memory
 
-ROOT = Path(__file__).parents[2]
 GONE_SECONDS = 30.0
 
 DRIVER = """
@@ -48,20 +46,6 @@ def driver(store: Path, ray: str, name: str, what: str = "go", **environment: st
     )
 
 
-def descendants(root: int) -> set[int]:
-    """Processes below `root`."""
-    parents = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, IndexError):
-            continue
-    found = {root}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {root}
-
-
 def running(pids: set[int]) -> set[int]:
     """Those that are there and no zombies."""
     return {pid for pid in pids if _state(pid) not in ("Z", "X", "")}
@@ -87,7 +71,7 @@ def test_a_killed_driver_leaves_no_process_and_a_sound_store(tmp_path: Path) -> 
     store = tmp_path / "store"
     process = driver(store, "local", "m1", "stay")
     assert process.stdout.readline() == "1\n"
-    ours = descendants(process.pid)
+    ours = below(process.pid)
     assert len(ours) > 2
 
     process.send_signal(signal.SIGKILL)
@@ -104,7 +88,7 @@ def test_stdout_is_the_drivers_own_and_a_strangers_cluster_is_left_alone(tmp_pat
     """Ray says nothing there, nor on stderr; "local" does not look at RAY_ADDRESS, and nothing is left after close."""
     process = driver(tmp_path / "store", "local", "m1", "stay", RAY_ADDRESS="127.0.0.1:1")
     first = process.stdout.readline()
-    ours = descendants(process.pid)
+    ours = below(process.pid)
 
     rest, noise = process.communicate("", timeout=60)
 
@@ -112,66 +96,21 @@ def test_stdout_is_the_drivers_own_and_a_strangers_cluster_is_left_alone(tmp_pat
     wait_until_gone(ours)
 
 
-@pytest.fixture
-def head(tmp_path: Path) -> Iterator[str]:
-    """A cluster of somebody else's, in a session of its own; ended by its own process id."""
-    log = (tmp_path / "head.log").open("w")
-    command = [
-        str(Path(sys.executable).with_name("ray")),
-        "start",
-        "--head",
-        "--block",
-        "--port",
-        "0",
-        "--include-dashboard",
-        "false",
-        "--num-cpus",
-        "1",
-    ]
-    process = subprocess.Popen(
-        [*command, "--disable-usage-stats"],
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "RAY_AUTH_MODE": "token"},
-        start_new_session=True,
-    )
-    address = "none yet"
-    try:
-        address = _address(tmp_path / "head.log")
-        yield address
-    finally:
-        for pid in running({process.pid, *descendants(process.pid)}):
-            os.kill(pid, signal.SIGKILL)
-        process.wait(GONE_SECONDS)
-        latest = Path("/tmp/ray/ray_current_cluster")
-        if latest.is_file() and latest.read_text() == address:
-            latest.unlink()
-
-
-def _address(log: Path) -> str:
-    ends = time.monotonic() + 60
-    while time.monotonic() < ends:
-        found = re.search(r"--address='([^']+)'", log.read_text())
-        if found:
-            return found[1]
-        time.sleep(0.1)
-    raise AssertionError(log.read_text())
-
-
 @pytest.mark.slow
-def test_drivers_that_joined_a_cluster_share_actors_that_outlive_them(head: str, tmp_path: Path) -> None:
+def test_drivers_that_joined_a_cluster_share_actors_that_outlive_them(tmp_path: Path) -> None:
     """Two processes write one user in turn and at once, through one actor; the cluster is not ended by their going."""
     store = tmp_path / "store"
     create_store(store)
-    staying = driver(store, head, "m1", "stay", RAY_AUTH_MODE="token")
-    assert staying.stdout.readline() == "1\n"
+    with head(tmp_path) as cluster:
+        staying = driver(store, cluster.gcs, "m1", "stay", **OURS)
+        assert staying.stdout.readline() == "1\n"
 
-    other = driver(store, head, "m2", RAY_AUTH_MODE="token")
-    assert other.communicate(timeout=60)[0] != ""
-    staying.send_signal(signal.SIGKILL)
-    staying.communicate()
-    third = driver(store, head, "m3", RAY_AUTH_MODE="token")
-    _, noise = third.communicate(timeout=60)
+        other = driver(store, cluster.gcs, "m2", **OURS)
+        assert other.communicate(timeout=60)[0] != ""
+        staying.send_signal(signal.SIGKILL)
+        staying.communicate()
+        third = driver(store, cluster.gcs, "m3", **OURS)
+        _, noise = third.communicate(timeout=60)
 
     assert (0, "") == (third.returncode, noise)
     log = FileLog(open_store(store))
