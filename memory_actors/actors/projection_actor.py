@@ -99,7 +99,7 @@ class ProjectionActor:
         embedder: Embedder | None,
         megabytes: int,
         *,
-        work: Work | None = None,
+        work: Work,
         snapshots: Snapshots | None = None,
         light: bool = False,
     ) -> None:
@@ -113,7 +113,7 @@ class ProjectionActor:
         """What `question.read` gives. Raises UnknownUser with near matches, Busy where `at_least` is not there yet."""
         with self.reader(stream, question) as reader:
             answer = question.read(reader, *question.arguments, **question.named)
-        if question.id is not None and self._work is not None and isinstance(answer, Recall | Context):
+        if question.id is not None and isinstance(answer, Recall | Context):
             kept = served(answer, reader.policy.hash, question.conversation)
             self._work.served(stream, RecordRecall(id=question.id, served=kept), now=question.recalls == "now")
         return answer
@@ -131,17 +131,22 @@ class ProjectionActor:
         while question.at_least and not self._log.exists(stream) and monotonic() < ends:
             ambient.pause(LOOK_AGAIN_SECONDS)
         policy = self._policy(known(self._log, stream).space)
-        if question.live and self._work is not None and self._is_due(stream, question, policy, ends):
-            with suppress(MemoryActorsError):  # whatever keeps it from being done: the answer says what is pending
-                self._work.wait(stream, question.wait_seconds)
         with self._locks.of(stream):
             view = self._view(stream, question, ends)
-            yield Reader(view, question.when.basis(view, question.now), policy, self._embedder, question.now, question.naive)
+            if not self._waits(question, view, policy):
+                yield self._reader(question, view, policy)
+                return
+        with suppress(MemoryActorsError):  # whatever keeps it from being done: the answer says what is pending
+            self._work.wait(stream, question.wait_seconds)
+        with self._locks.of(stream):
+            yield self._reader(question, self._view(stream, question, ends), policy)
 
-    def _is_due(self, stream: StreamId, question: Question, policy: Policy, ends: float) -> bool:
-        with self._locks.of(stream):
-            view = self._view(stream, question, ends)
-            return view.legs(view.tail.seq).has("turns", "episodes") and is_due(view, policy)
+    def _waits(self, question: Question, view: StreamView, policy: Policy) -> bool:
+        """Whether the asker waits for background work first; without the lock, so that nobody waits for that."""
+        return question.live and view.legs(view.tail.seq).has("turns", "episodes") and is_due(view, policy)
+
+    def _reader(self, question: Question, view: StreamView, policy: Policy) -> Reader:
+        return Reader(view, question.when.basis(view, question.now), policy, self._embedder, question.now, question.naive)
 
     def _view(self, stream: StreamId, question: Question, ends: float) -> StreamView:
         """The stream's view, which has seen `at_least`; without `index`, whatever is cheapest to make."""
