@@ -21,7 +21,6 @@ from events.policy import Policy
 from memory_actors.actors.enricher import Enricher, is_due, work_off
 from memory_actors.actors.user_actor import commands_of
 from memory_actors.actors.writer import Writer, acks
-from memory_actors.cluster.tasks import mapped
 from memory_actors.inputs import TurnLine, identities
 from memory_actors.memory import Memory
 from memory_actors.models.embedder import Embedder
@@ -102,6 +101,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 def _as_tasks(memory: Memory, fresh: Sequence[Fresh], *, as_recorded: bool, wait: bool, progress: Progress) -> None:
     """The tasks write through a pool of as many actors as there are cores."""
+    from memory_actors.cluster.tasks import mapped  # noqa: PLC0415 - a read from the shell imports this module, too
+
     settings = msgspec.structs.replace(memory.settings, store=str(memory.store.path), ray="auto", placement=f"pool:{os.cpu_count()}")
     shares = [
         Share(fresh=one, settings=settings, policy=memory.given, embedder=memory.chosen, as_recorded=as_recorded, wait=wait)

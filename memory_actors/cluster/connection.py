@@ -181,7 +181,12 @@ def node_id() -> str:
 
 
 def _connect(address: str) -> None:
-    new: dict[str, Any] = {"include_dashboard": False, "num_cpus": os.cpu_count(), "object_store_memory": OBJECT_STORE_BYTES}
+    new: dict[str, Any] = {
+        "include_dashboard": False,
+        "num_cpus": os.cpu_count(),
+        "object_store_memory": OBJECT_STORE_BYTES,
+        "_system_config": {"enable_metrics_collection": False},  # nobody reads them, and a Ray that is dead waits ten seconds to send them
+    }
     _hush()
     try:
         with warnings.catch_warnings():
