@@ -119,8 +119,13 @@ def _projection(place: Place) -> ProjectionActor:
 
 def _enricher(place: Place) -> Background:
     enricher = Enricher(place.embedder(), PatternExtractor(), place.policy)
+    size = place.settings.cache_megabytes * 1_000_000
     return Background(
-        RemoteWriter(place.asks), place.log, enricher, worked=lambda stream: place.asks.hint("projection", stream, "warm", stream)
+        RemoteWriter(place.asks),
+        place.log,
+        enricher,
+        cache=size,
+        worked=lambda stream: place.asks.hint("projection", stream, "warm", stream),
     )
 
 
